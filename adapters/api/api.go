@@ -69,22 +69,24 @@ type Directory interface {
 }
 
 // Options configure a Server. The optional fields are SeedKey, SecurityContact,
-// Limits, TrustedProxies, and SignedLog together with SignHead, Checkpoint and
-// LadderKey.
+// Limits, TrustedProxies, and SignedLog together with SignHead, Checkpoint,
+// Cosigned and LadderKey.
 type Options struct {
-	Log             eventstore.Log
-	Accounts        Accounts
-	Auth            Authenticator
-	ParsePublicKey  func(text string) (ed25519.PublicKey, error)
-	Checker         Checker
-	Directory       Directory
-	Matches         Matches
-	Leaderboard     Leaderboard
-	Live            Live
-	SignedLog       SignedLog // nil: the arena has no signed log
-	SignHead        func(mode string, size uint64, root []byte) ([]byte, error)
-	Checkpoint      func(mode string) (size uint64, signed []byte, err error) // the newest signed head of a mode's ladder tree
-	LadderKey       func(mode string) (string, error)                         // the key that verifies these heads, in note format
+	Log            eventstore.Log
+	Accounts       Accounts
+	Auth           Authenticator
+	ParsePublicKey func(text string) (ed25519.PublicKey, error)
+	Checker        Checker
+	Directory      Directory
+	Matches        Matches
+	Leaderboard    Leaderboard
+	Live           Live
+	SignedLog      SignedLog // nil: the arena has no signed log
+	SignHead       func(mode string, size uint64, root []byte) ([]byte, error)
+	Checkpoint     func(mode string) (size uint64, signed []byte, err error) // the newest signed head of a mode's ladder tree
+	// Cosigned returns the newest of these heads that has at least n cosignatures.
+	Cosigned        func(mode string, n int) (size uint64, signed []byte, found bool)
+	LadderKey       func(mode string) (string, error) // the key that verifies these heads, in note format
 	PlatformKey     ed25519.PublicKey
 	SeedKey         func(id string) ([]byte, bool) // nil: the decision log does not show the requests of running matches
 	BaseURL         string                         // the arena's own address, as browsers use it

@@ -39,8 +39,13 @@ func (p *tilePath) find(c *call) (err error) {
 	return nil
 }
 
-type proofPath struct {
+type checkpointQuery struct {
 	logPath
+	Cosignatures int `query:"cosignatures" minimum:"0" maximum:"100" doc:"The newest checkpoint with at least this many cosignatures; default 0: the newest checkpoint."`
+}
+
+type proofQuery struct {
+	checkpointQuery
 	Index string `path:"index" doc:"The revision of the ladder's event, from 0."`
 }
 
@@ -58,12 +63,24 @@ func (s *Server) getLadderKey(_ *call, in *logPath) (*response, error) {
 	return newResponse(plainText, revalidated, []byte(key+"\n")), nil
 }
 
-func (s *Server) getCheckpoint(_ *call, in *logPath) (*response, error) {
-	_, signed, err := s.Checkpoint(in.Mode)
+func (s *Server) getCheckpoint(_ *call, in *checkpointQuery) (*response, error) {
+	_, signed, err := s.checkpoint(in)
 	if err != nil {
 		return nil, err
 	}
 	return newResponse(plainText, revalidated, signed), nil
+}
+
+// checkpoint returns the newest checkpoint with enough cosignatures.
+func (s *Server) checkpoint(in *checkpointQuery) (size uint64, signed []byte, err error) {
+	if in.Cosignatures == 0 {
+		return s.Checkpoint(in.Mode)
+	}
+	size, signed, found := s.Cosigned(in.Mode, in.Cosignatures)
+	if !found {
+		return 0, nil, problem.WithDetail(problem.ErrNotFound, fmt.Sprintf("since the arena started, no checkpoint of the ladder's tree got %d cosignatures", in.Cosignatures))
+	}
+	return size, signed, nil
 }
 
 func (s *Server) getTile(c *call, in *tilePath) (*response, error) {
@@ -77,14 +94,14 @@ func (s *Server) getTile(c *call, in *tilePath) (*response, error) {
 	return newResponse("application/octet-stream", immutable, data), nil
 }
 
-func (s *Server) getLadderProof(c *call, in *proofPath) (*response, error) {
-	size, signed, err := s.Checkpoint(in.Mode)
+func (s *Server) getLadderProof(c *call, in *proofQuery) (*response, error) {
+	size, signed, err := s.checkpoint(&in.checkpointQuery)
 	if err != nil {
 		return nil, err
 	}
 	index, err := strconv.ParseUint(in.Index, 10, 63)
 	if err != nil || strconv.FormatUint(index, 10) != in.Index || index >= size {
-		return nil, problem.WithDetail(problem.ErrNotFound, fmt.Sprintf("the index must be an integer from 0 to below %d, the size of the ladder's tree", size))
+		return nil, problem.WithDetail(problem.ErrNotFound, fmt.Sprintf("the index must be an integer from 0 to below %d, the size of the checkpoint", size))
 	}
 	hashes, err := s.SignedLog.LadderInclusion(c.ctx, in.Mode, index, size)
 	if err != nil {

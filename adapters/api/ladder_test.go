@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -207,6 +208,72 @@ func TestLadderTreeErrors(t *testing.T) {
 	for _, target := range []string{"/ladder/standard/checkpoint", "/ladder/standard/proof/0", "/ladder/standard/tile/0/000.p/1", "/log/standard/vkey"} {
 		newArena(t).anyone().do(http.MethodGet, target, nil).is(http.StatusNotFound, "not_found")
 	}
+}
+
+// Witnesses need time, so the newest head has fewer cosignatures than an older one. A
+// reader can ask for a head, and for a proof, with as many as the reader demands.
+func TestCosignedHeads(t *testing.T) {
+	l := newLogged(t)
+	policy := []torchwood.Policy{l.policy(domain.Standard)}
+	l.get("/ladder/standard/checkpoint?cosignatures=1").is(http.StatusNotFound, "not_found")
+	l.get("/ladder/standard/proof/0?cosignatures=1").is(http.StatusNotFound, "not_found")
+	seat := func(n int) {
+		l.play.Seat(domain.Standard, l.play.Register("ada", domain.Standard, fmt.Sprint("x", n), fmt.Sprint("y", n), fmt.Sprint("z", n))...)[0].Void(domain.WhyOperator)
+		require.NoError(t, l.runner.Sync(t.Context()))
+	}
+	seat(1)
+	l.cosigned, l.cosignedSize, l.cosignatures = l.get("/ladder/standard/checkpoint").body, 2, 2
+	text, _, _ := strings.Cut(string(l.cosigned), "\n\n")
+	for n := range 2 {
+		w, err := torchwood.NewCosignatureSigner(fmt.Sprintf("w%d.example", n), ed25519.NewKeyFromSeed([]byte(fmt.Sprintf("%032d", n))))
+		require.NoError(t, err)
+		signed, err := note.Sign(&note.Note{Text: text + "\n"}, w)
+		require.NoError(t, err)
+		_, line, _ := strings.Cut(string(signed), "\n\n")
+		l.cosigned = append(l.cosigned, line...)
+		policy = append(policy, torchwood.SingleVerifierPolicy(w.Verifier()))
+	}
+	all := torchwood.ThresholdPolicy(3, policy...)
+	seat(2)
+
+	require.EqualValues(t, 4, l.checkpoint(domain.Standard).N)
+	require.Equal(t, l.get("/ladder/standard/checkpoint").body, l.get("/ladder/standard/checkpoint?cosignatures=0").body)
+	for n := 1; n <= 2; n++ {
+		a := l.get(fmt.Sprintf("/ladder/standard/checkpoint?cosignatures=%d", n)).is(http.StatusOK)
+		require.Equal(t, "no-cache", a.header.Get("Cache-Control"))
+		c, _, err := torchwood.VerifyCheckpoint(a.body, all)
+		require.NoError(t, err)
+		require.EqualValues(t, 2, c.N)
+	}
+	l.get("/ladder/standard/checkpoint?cosignatures=3").is(http.StatusNotFound, "not_found")
+	for i := range 2 {
+		entry := l.entry(i)
+		require.NoError(t, torchwood.VerifyProof(all, entry, l.get(fmt.Sprintf("/ladder/standard/proof/%d?cosignatures=2", i)).is(http.StatusOK).body))
+		require.Error(t, torchwood.VerifyProof(all, entry, l.get(fmt.Sprintf("/ladder/standard/proof/%d", i)).is(http.StatusOK).body), "the newest head has no cosignatures")
+	}
+	l.get("/ladder/standard/proof/2?cosignatures=1").is(http.StatusNotFound, "not_found")
+	l.get("/ladder/standard/proof/2").is(http.StatusOK)
+	for target, field := range map[string]string{
+		"/ladder/standard/checkpoint?cosignatures=-1":  "cosignatures",
+		"/ladder/standard/checkpoint?cosignatures=101": "cosignatures",
+		"/ladder/standard/checkpoint?cosignatures=x":   "cosignatures",
+		"/ladder/standard/proof/0?cosignatures=x":      "cosignatures",
+	} {
+		l.get(target).is(http.StatusUnprocessableEntity, "invalid").names(field)
+	}
+}
+
+// entry returns the tree hash of an entry of the standard ladder. It reads the entry
+// from its bundle.
+func (l *logged) entry(index int) tlog.Hash {
+	rest := l.get(fmt.Sprintf("/ladder/standard/tile/entries/000.p/%d", index+1)).is(http.StatusOK).body
+	var entry []byte
+	for range index + 1 {
+		var err error
+		entry, rest, err = torchwood.ReadTileEntry(rest)
+		require.NoError(l.t, err)
+	}
+	return tlog.RecordHash(entry)
 }
 
 // A page of large events ends early, so that an answer stays small.

@@ -27,6 +27,10 @@ type logged struct {
 	*arena
 	play   *arenatest.Arena
 	runner *projections.Runner
+
+	cosigned     []byte // the newest cosigned head of a ladder tree
+	cosignedSize uint64
+	cosignatures int // of this head
 }
 
 // stoppable is the signed log as cmd wires it. Its methods return an error once
@@ -60,6 +64,12 @@ func newLogged(t *testing.T) *logged {
 			}
 			h, err := signedlog.Sign(signedlog.Head{Origin: signedlog.LadderOrigin("arena.example", mode), Size: size, Root: root}, ed25519.NewKeyFromSeed(make([]byte, 32)))
 			return size, h, err
+		}
+		o.Cosigned = func(_ string, n int) (uint64, []byte, bool) {
+			if n > l.cosignatures {
+				return 0, nil, false
+			}
+			return l.cosignedSize, l.cosigned, true
 		}
 		o.LadderKey = func(mode string) (string, error) {
 			return signedlog.VerifierKey(signedlog.LadderOrigin("arena.example", mode), o.PlatformKey)

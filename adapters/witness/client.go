@@ -18,9 +18,9 @@ import (
 
 // Trees reads the ladder trees.
 type Trees interface {
-	// Checkpoint returns the newest signed head of a mode's tree. It is the head
-	// that readers get.
-	Checkpoint(ctx context.Context, mode string) ([]byte, error)
+	// SignedHead returns the newest head of a mode's tree, as readers get it, without
+	// cosignatures.
+	SignedHead(mode string) ([]byte, error)
 	// Consistency returns the hashes which prove that the tree of size to continues
 	// the tree of size from (RFC 6962). from is above 0 and below to.
 	Consistency(ctx context.Context, mode string, from, to uint64) ([][]byte, error)
@@ -139,7 +139,7 @@ func (c *Client) runTree(ctx context.Context, t *tree) {
 // their answers. A witness that does not answer in time is left out of the next
 // submissions, so that it rarely delays the others.
 func (c *Client) submit(ctx context.Context, t *tree) {
-	h, err := c.newestHead(ctx, t.mode)
+	h, err := c.newestHead(t.mode)
 	if err != nil {
 		c.o.Logger.Debug("no head for the witnesses", "mode", t.mode, "error", err)
 		return
@@ -154,10 +154,8 @@ func (c *Client) submit(ctx context.Context, t *tree) {
 	asked.Wait()
 }
 
-func (c *Client) newestHead(ctx context.Context, mode string) (head, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	signed, err := c.o.Trees.Checkpoint(ctx, mode)
+func (c *Client) newestHead(mode string) (head, error) {
+	signed, err := c.o.Trees.SignedHead(mode)
 	if err != nil {
 		return head{}, err
 	}

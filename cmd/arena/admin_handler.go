@@ -17,7 +17,7 @@ import (
 // calls that a browser makes on behalf of another site.
 func (a *arena) adminHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", listen.Metrics(a.log.Collector(), projections.Collector(a.runners...)))
+	mux.Handle("GET /metrics", listen.Metrics(a.log.Collector(), projections.Collector(a.runners...), a.cosigners.Collector()))
 	mux.HandleFunc("GET /ready", a.ready)
 	if listen.IsLoopback(a.AdminListen) {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)

@@ -42,6 +42,7 @@ func (a *arena) run(ctx context.Context) error {
 		a.accounts.Run,
 		a.live.Run,
 		a.heads.Run,
+		a.cosigners.Run,
 		func(ctx context.Context) { a.mailer.Run(ctx, a.logger) },
 	} {
 		g.Go(func() error { background(models); return nil })

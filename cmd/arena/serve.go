@@ -31,6 +31,7 @@ import (
 	"hexarena/adapters/referee"
 	"hexarena/adapters/secrets"
 	"hexarena/adapters/web"
+	"hexarena/adapters/witness"
 	"hexarena/cmd/arena/listen"
 	"hexarena/cmd/arena/offline"
 	domain "hexarena/domain/arena"
@@ -88,6 +89,7 @@ type arena struct {
 	board     rankings
 	signedLog signedLogReader
 	heads     *ladderHeads
+	cosigners *witness.Client
 	live      *live.Hub
 	upToDate  chan struct{}          // closed once the read models have folded all events that were in the log at startup
 	player    *player                // plays under the lease; nil with --no-play
@@ -245,6 +247,8 @@ func (a *arena) openModels(context.Context) error {
 	a.board = rankings{models.Leaderboard, runners[models.Leaderboard], a.directory}
 	a.signedLog = newSignedLogReader(models.SignedLog, runners[models.SignedLog])
 	a.heads = newLadderHeads(a.signedLog, a.signLadderHead, a.logger)
+	a.cosigners = witness.New(witness.Options{Witnesses: a.config.witnesses, Modes: ladder.Modes, Trees: ladderTrees{a.heads, a.signedLog}, Logger: a.logger})
+	a.heads.cosigned = func(mode string, h ladderHead) []byte { return a.cosigners.Cosignatures(mode, h.Signed) }
 	a.accounts = accounts.New(a.log)
 	a.openLive(a.matches.runner)
 	a.notices = pausemail.New(pausemail.Options{
@@ -330,7 +334,7 @@ func (a *arena) openServers(context.Context) error {
 	handler, err := api.New(api.Options{
 		Log: a.log, Auth: a.auth, ParsePublicKey: auth.ParsePublicKey, Checker: a.dialer(), Directory: a.directory,
 		Accounts: a.accounts, Matches: a.matches, Leaderboard: a.board, Live: a.live, SeedKey: a.secrets.SeedKey,
-		SignedLog: a.signedLog, SignHead: a.signHead, Checkpoint: a.heads.Checkpoint, LadderKey: a.ladderKey,
+		SignedLog: a.signedLog, SignHead: a.signHead, Checkpoint: a.heads.Checkpoint, Cosigned: a.cosigners.Cosigned, LadderKey: a.ladderKey,
 		PlatformKey: a.public, BaseURL: a.baseURL, SecurityContact: a.SecurityContact, Limits: ratelimit.Defaults(), TrustedProxies: a.trustedProxies,
 		Now: time.Now, Logger: a.logger,
 	})

@@ -150,6 +150,23 @@ func (d directoryAdapter) names(botID string) (name, owner string, ok bool) {
 	return b.Name, d.Handle(b.OwnerID), ok && !b.Removed
 }
 
+// ladderTrees adapts the ladder trees to the interface of the witnesses' client.
+type ladderTrees struct {
+	heads *ladderHeads
+	log   signedLogReader
+}
+
+// SignedHead implements witness.Trees.
+func (l ladderTrees) SignedHead(mode string) ([]byte, error) {
+	h, err := l.heads.Head(mode)
+	return h.Signed, err
+}
+
+// Consistency implements witness.Trees.
+func (l ladderTrees) Consistency(ctx context.Context, mode string, from, to uint64) ([][]byte, error) {
+	return l.log.LadderConsistency(ctx, mode, from, to)
+}
+
 // dial adapts a botwire dialer to the referee's interface.
 func dial(d *botwire.Dialer) referee.Dial {
 	return func(ctx context.Context, url, matchID string, u referee.Upgrade, receive func([]byte, string)) (referee.Line, string, error) {
