@@ -68,11 +68,11 @@ class Differs(Exception):
 
 
 class LadderDiffers(Differs):
-    """A difference in a ladder. where is its stream, with the revision of the event."""
+    """A difference in a ladder, at the revision of an event."""
 
-    def __init__(self, where, log, follows):
+    def __init__(self, mode, revision, log, follows):
         super().__init__(0, log, follows)
-        self.args = ("%s: the log has %s; expected %s" % (where, tell(log), tell(follows)),)
+        self.revision, self.args = revision, ("ladder-%s@%d: the log has %s; expected %s" % (mode, revision, tell(log), tell(follows)),)
 
 
 class Malformed(Exception):
@@ -1129,7 +1129,7 @@ def is_moment(value):
 RATING = {"mu": is_number, "sigma": is_number}
 EVENTS = {  # the shapes of a ladder's events
     "TablesSeated": {
-        "tick": is_moment, "seedKey": is_text, "tables": [{"matchId": is_text, "bots": [is_text], "commitment": is_hash}], "restMs?": is_int,
+        "tick": is_moment, "seedKey": is_text, "tables": [{"matchId": is_text, "bots": [is_text], "commitment": is_hash}], "restMs?": natural,
         "candidates?": [{"botId": is_text, "registered": is_moment, "statusChanged": is_moment}],
         "beacon?": {"chain": is_text, "round": natural}},
     "RatingsChanged": {
@@ -1202,7 +1202,7 @@ class Ladder:
         self.voids = {}
 
     def differs(self, log, follows):
-        return LadderDiffers("ladder-%s@%d" % (self.mode, self.revision), log, follows)
+        return LadderDiffers(self.mode, self.revision, log, follows)
 
     def add(self, event):
         """Checks one event of a page of events."""
@@ -1253,8 +1253,6 @@ class Ladder:
                 raise self.differs("a seating without candidates", "its candidates: earlier seatings list theirs")
             return
         tick, rest, listed = moment(e["tick"]), timedelta(milliseconds=e.get("restMs", 0)), e["candidates"]
-        if rest < timedelta(0):
-            raise self.differs("a rest of %d ms" % e["restMs"], "a rest of 0 ms or more")
         for c in listed:
             if self.bot(c["botId"]).match:
                 raise self.differs("bot %s among the candidates" % c["botId"], "only free bots: it is in a match")
@@ -1406,20 +1404,20 @@ def check_tree(ladder, entries, checkpoint):
     """Checks that the events are those of the tree, and that the tree has the root of the checkpoint."""
     size, wanted = read_checkpoint(checkpoint, ladder.mode)
     if len(ladder.entries) < size:
-        raise LadderDiffers("ladder-%s@%d" % (ladder.mode, len(ladder.entries)), "no more events", "the %d events of the checkpoint" % size)
+        raise LadderDiffers(ladder.mode, len(ladder.entries), "no more events", "the %d events of the checkpoint" % size)
     shown = {e.get("revision"): e for e in entries}
     for mine in ladder.entries[:size]:
-        where, theirs = "ladder-%s@%d" % (ladder.mode, mine["revision"]), shown.get(mine["revision"])
+        theirs = shown.get(mine["revision"])
         need(theirs is not None, "the entry %d" % mine["revision"])
         if mine["type"] == "RatingsChanged" or mine["type"] == "MatchVoided" and "leaf" in theirs:
             if not is_hash(theirs.get("leaf")):
-                raise LadderDiffers(where, theirs, "an entry with the hash of a leaf")
+                raise LadderDiffers(ladder.mode, mine["revision"], theirs, "an entry with the hash of a leaf")
             mine["leaf"] = theirs["leaf"]
         if not same(mine, theirs):
-            raise LadderDiffers(where, "an event that gives the entry " + canonical(mine), canonical(theirs))
+            raise LadderDiffers(ladder.mode, mine["revision"], "an event that gives the entry " + canonical(mine), canonical(theirs))
     found = root(map(entry_hash, ladder.entries[:size]))
     if found != wanted:
-        raise LadderDiffers("ladder-%s@%d" % (ladder.mode, size), "entries with the root hash " + found.hex(), "%s, the root hash of the checkpoint" % wanted.hex())
+        raise LadderDiffers(ladder.mode, size, "entries with the root hash " + found.hex(), "%s, the root hash of the checkpoint" % wanted.hex())
     return size
 
 
@@ -1488,7 +1486,33 @@ def check_vectors(v):
             expect("seq of the forgery " + x["name"], difference.seq, x["seq"])
         else:
             raise Differs(0, "no difference in the forgery " + x["name"], "a difference at seq %d" % x["seq"])
+    for x in v["beaconSeeds"]:
+        expect("seed", with_beacon(bytes.fromhex(x["serverSeed"]), randomness_of(x["beacon"])).hex(), x["seed"])
+    for x in v["rounds"]:
+        expect("round", first_round(moment(x["tick"]), *chain_of(x["beacon"])[x["beacon"]["hash"]]), x["round"])
+    for x in v["ladders"]:
+        ladder = folded(x, x["events"])
+        expect("size", check_tree(ladder, [parse(e) for e in x["entries"]], x["checkpoint"]), len(x["events"]))
+        expect("entries", [canonical(e) for e in ladder.entries], x["entries"])
+        expect("root", base64.b64encode(root(map(entry_hash, ladder.entries))).decode(), x["root"])
+    for x in v["ladderForgeries"]:
+        events = list(v["ladders"][x["ladder"]]["events"])
+        events[x["event"]] = dict(events[x["event"]], data=x["data"])
+        try:
+            folded(v["ladders"][x["ladder"]], events)
+        except LadderDiffers as difference:
+            expect("revision of the forgery " + x["name"], difference.revision, x["revision"])
+        else:
+            raise Differs(0, "no difference in the forgery " + x["name"], "a difference at revision %d" % x["revision"])
     print("ok", ", ".join("%d %s" % (len(v[name]), name) for name in v))
+
+
+def folded(x, events):
+    """Returns the ladder of a vector after events."""
+    ladder = Ladder(x["mode"], x["platformKey"], {k["id"]: k for k in x["seedKeys"]}, chain_of(x["beacon"]))
+    for event in events:
+        ladder.add(event)
+    return ladder
 
 
 def records(name):

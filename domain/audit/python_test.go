@@ -57,6 +57,7 @@ func TestPythonAgreesOnTheVectors(t *testing.T) {
 	out, status := python(t, "--vectors", vectorsFile)
 	require.Zero(t, status, "%.2000s", out) // a line may be longer than testify prints
 	require.Contains(t, out, "11 forgeries")
+	require.Contains(t, out, "16 ladderForgeries")
 }
 
 // On fresh matches with random seeds, both checkers report the same results.

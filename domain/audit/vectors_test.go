@@ -36,6 +36,7 @@ type vectors struct {
 	Matches     []json.RawMessage `json:"matches"`
 	Forgeries   []forgeryVector   `json:"forgeries"`
 	logVectors
+	ladderVectors
 }
 
 type (
@@ -125,6 +126,7 @@ func makeVectors(t testing.TB) vectors {
 	v.addRatings(t)
 	v.addMatches(t)
 	v.addLog(t, v.Matches)
+	v.addLadders(t)
 	return v
 }
 
