@@ -39,7 +39,7 @@ func (s *Server) getHistory(_ *call, in *historyQuery) (rest.BotHistory, error) 
 	}
 	if in.Aborted == "true" {
 		for _, m := range h.Aborted {
-			out.Points = append(out.Points, rest.HistoryPoint{MatchID: m.MatchID, EndedAt: rest.FormatTime(m.EndedAt), Seat: m.Seat})
+			out.Points = append(out.Points, rest.HistoryPoint{MatchID: m.MatchID, EndedAt: rest.FormatTime(m.EndedAt), Seat: m.Seat, Reason: m.Reason})
 		}
 		return out, nil
 	}

@@ -17,7 +17,7 @@ var (
 	completedPoint = object(map[string]shape{
 		"matchId": id, "endedAt": moment, "placement": integer(1, 4), "seat": seat, "rating": oneDecimal, "mu": unrounded, "sigma": unrounded,
 	})
-	abortedPoint = object(map[string]shape{"matchId": id, "endedAt": moment, "seat": seat})
+	abortedPoint = object(map[string]shape{"matchId": id, "endedAt": moment, "seat": seat, "reason": oneOf("wall_clock", "operator", "beacon")})
 )
 
 func unrounded(v any) error {
@@ -69,7 +69,7 @@ func TestHistory(t *testing.T) {
 	aborted := s.get("/bots/" + bot + "/history?aborted=true").fits(historyOf(abortedPoint)).json
 	record = s.get("/matches/" + s.aborted.MatchID).is(http.StatusOK).json
 	require.Equal(t, []any{map[string]any{
-		"matchId": s.aborted.MatchID, "endedAt": record["endedAt"], "seat": player(t, record, bot)["seat"],
+		"matchId": s.aborted.MatchID, "endedAt": record["endedAt"], "seat": player(t, record, bot)["seat"], "reason": record["reason"],
 	}}, aborted["points"])
 	require.Equal(t, 1.0, aborted["abortedMatches"])
 	require.Equal(t, got, s.get("/bots/"+bot+"/history?aborted=false").is(http.StatusOK).json)

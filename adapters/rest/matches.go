@@ -57,8 +57,8 @@ type BotHistory struct {
 	Points         []HistoryPoint `json:"points" nullable:"false"`
 }
 
-// HistoryPoint is one match of a bot. A completed match has every field. For an
-// aborted match, the pointer fields are nil.
+// HistoryPoint is one match of a bot. A completed match has every field except
+// Reason. For an aborted match, the pointer fields are nil.
 type HistoryPoint struct {
 	MatchID   string   `json:"matchId"`
 	EndedAt   string   `json:"endedAt"`
@@ -67,4 +67,5 @@ type HistoryPoint struct {
 	Rating    *float64 `json:"rating,omitempty"`
 	Mu        *float64 `json:"mu,omitempty"`
 	Sigma     *float64 `json:"sigma,omitempty"`
+	Reason    string   `json:"reason,omitempty"`
 }

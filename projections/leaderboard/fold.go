@@ -73,7 +73,7 @@ func (l *Leaderboard) applyLadder(tx *projections.Tx, mode string, e ladder.Even
 	case ladder.RatingsChanged:
 		return l.rate(tx, mode, e, at)
 	case ladder.MatchVoided:
-		return l.void(tx, mode, e.MatchID, at)
+		return l.void(tx, mode, e, at)
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func (l *Leaderboard) rate(tx *projections.Tx, mode string, e ladder.RatingsChan
 			return fmt.Errorf("match %s: bot %s is rated, but did not play", e.MatchID, s.BotID)
 		}
 	}
-	if err := l.close(tx, mode, e.MatchID, at); err != nil {
+	if err := l.close(tx, mode, e.MatchID, nil, at); err != nil {
 		return err
 	}
 	for _, s := range e.Seats {
@@ -108,12 +108,12 @@ func (l *Leaderboard) rate(tx *projections.Tx, mode string, e ladder.RatingsChan
 
 // void closes a match without ratings. It ignores a match that never started,
 // because the leaderboard has no players for it.
-func (l *Leaderboard) void(tx *projections.Tx, mode, id string, at time.Time) error {
-	p := l.playing[id]
+func (l *Leaderboard) void(tx *projections.Tx, mode string, e ladder.MatchVoided, at time.Time) error {
+	p := l.playing[e.MatchID]
 	if p == nil {
 		return nil
 	}
-	if err := l.close(tx, mode, id, at); err != nil {
+	if err := l.close(tx, mode, e.MatchID, e.Why, at); err != nil {
 		return err
 	}
 	for seat, botID := range p.seats {
@@ -125,8 +125,9 @@ func (l *Leaderboard) void(tx *projections.Tx, mode, id string, at time.Time) er
 	return nil
 }
 
-// close stores a started match as the latest closed match.
-func (l *Leaderboard) close(tx *projections.Tx, mode, id string, at time.Time) error {
+// close stores a started match as the latest closed match. reason is nil, or the
+// reason of an abort.
+func (l *Leaderboard) close(tx *projections.Tx, mode, id string, reason any, at time.Time) error {
 	p := l.playing[id]
 	delete(l.playing, id)
 	if p.stored {
@@ -142,8 +143,8 @@ func (l *Leaderboard) close(tx *projections.Tx, mode, id string, at time.Time) e
 		l.closed[mode] = at
 	}
 	l.matches++
-	return tx.Exec("INSERT INTO matches (id, match, mode, closed, ended) VALUES (?, ?, ?, ?, ?)",
-		l.matches, id, mode, l.closed[mode].UnixMilli(), ended.UnixMilli())
+	return tx.Exec("INSERT INTO matches (id, match, mode, closed, ended, reason) VALUES (?, ?, ?, ?, ?, ?)",
+		l.matches, id, mode, l.closed[mode].UnixMilli(), ended.UnixMilli(), reason)
 }
 
 // Flush implements projections.Model. It writes the matches that are still playing.

@@ -11,8 +11,8 @@ import (
 // History lists a bot's finished matches in the order in which the ladder finished them.
 type History struct {
 	Mode    string
-	Points  []Point      // the completed matches
-	Aborted []EndedMatch // the aborted matches
+	Points  []Point        // the completed matches
+	Aborted []AbortedMatch // the aborted matches
 }
 
 // Point is a bot's completed match and its rating afterwards.
@@ -20,6 +20,12 @@ type Point struct {
 	EndedMatch
 	Placement int
 	rating.Rating
+}
+
+// AbortedMatch is a bot's aborted match.
+type AbortedMatch struct {
+	EndedMatch
+	Reason string // a code of ladder.MatchVoided
 }
 
 // EndedMatch is a bot's match that has ended.
@@ -36,22 +42,23 @@ func (l *Leaderboard) History(botID string) (h History, ok bool, err error) {
 	if !ok {
 		return History{}, false, nil
 	}
-	h = History{Mode: b.mode, Points: []Point{}, Aborted: []EndedMatch{}}
+	h = History{Mode: b.mode, Points: []Point{}, Aborted: []AbortedMatch{}}
 	err = projections.Each(rows, func(scan projections.Scan) error {
 		var p Point
 		var ended int64
 		var placement sql.Null[int]
 		var mu, sigma sql.Null[float64]
-		err := scan(&p.MatchID, &ended, &p.Seat, &placement, &mu, &sigma)
+		var reason sql.Null[string]
+		err := scan(&p.MatchID, &ended, &p.Seat, &placement, &mu, &sigma, &reason)
 		p.EndedAt = time.UnixMilli(ended).UTC()
 		if !placement.Valid {
-			h.Aborted = append(h.Aborted, p.EndedMatch)
+			h.Aborted = append(h.Aborted, AbortedMatch{p.EndedMatch, reason.V})
 			return err
 		}
 		p.Placement, p.Rating = placement.V, rating.Rating{Mu: mu.V, Sigma: sigma.V}
 		h.Points = append(h.Points, p)
 		return err
-	}, `SELECT m.match, m.ended, s.seat, s.placement, s.mu, s.sigma
+	}, `SELECT m.match, m.ended, s.seat, s.placement, s.mu, s.sigma, m.reason
 		FROM seats s JOIN matches m ON m.id = s.match WHERE s.bot = ? ORDER BY s.match`, b.id)
 	return h, true, err
 }

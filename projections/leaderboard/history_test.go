@@ -44,13 +44,13 @@ func TestHistoryListsCompletedAndAbortedMatches(t *testing.T) {
 			{leaderboard.EndedMatch{first.MatchID, first.ended, seat(first, "a")}, []int{2, 1, 2}[seat(first, "a")], firstRating},
 			{leaderboard.EndedMatch{second.MatchID, second.ended, seat(second, "a")}, []int{4, 3, 2, 1}[seat(second, "a")], w.ladders[ladder.Standard].Bot("a").Rating},
 		},
-		Aborted: []leaderboard.EndedMatch{{stopped.MatchID, stopped.ended, seat(stopped, "a")}},
+		Aborted: []leaderboard.AbortedMatch{{leaderboard.EndedMatch{stopped.MatchID, stopped.ended, seat(stopped, "a")}, ladder.WhyOperator}},
 	}, h)
 
 	h, ok, err = l.History("g")
 	require.NoError(t, err)
 	require.True(t, ok, "a bot whose first match still runs")
-	require.Equal(t, leaderboard.History{Mode: ladder.Standard, Points: []leaderboard.Point{}, Aborted: []leaderboard.EndedMatch{}}, h)
+	require.Equal(t, leaderboard.History{Mode: ladder.Standard, Points: []leaderboard.Point{}, Aborted: []leaderboard.AbortedMatch{}}, h)
 	for _, id := range []string{"e", "f", "nobody", ""} {
 		_, ok, err := l.History(id)
 		require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestVoidedMatchEndsWhenItsLadderClosesIt(t *testing.T) {
 	w.void(m)
 	h, _, err := followed(t, w.log).History("b")
 	require.NoError(t, err)
-	require.Equal(t, []leaderboard.EndedMatch{{m.MatchID, w.now, slices.Index(m.seats, "b")}}, h.Aborted)
+	require.Equal(t, []leaderboard.AbortedMatch{{leaderboard.EndedMatch{m.MatchID, w.now, slices.Index(m.seats, "b")}, ladder.WhyOperator}}, h.Aborted)
 }
 
 func TestBySeatAndHeadToHead(t *testing.T) {

@@ -76,7 +76,7 @@ var tables string
 
 // Schema implements projections.Model.
 func (l *Leaderboard) Schema() projections.Schema {
-	return projections.Schema{Version: 1, Tables: tables}
+	return projections.Schema{Version: 2, Tables: tables}
 }
 
 // Filter implements projections.Model.

@@ -1,11 +1,13 @@
 -- The id of a match counts the closed matches. Within a mode, closed never decreases,
 -- even if a writer's clock went back. A time therefore selects a range of ids. Times
 -- are unix milliseconds. The columns placement, mu, sigma and games (the bot's number
--- of games by then) are null if the match was aborted.
+-- of games by then) are null if the match was aborted. reason is the reason of the abort,
+-- or null.
 
 CREATE TABLE bots (id INTEGER PRIMARY KEY, bot TEXT NOT NULL, mode TEXT NOT NULL) STRICT;
 CREATE TABLE matches (
-    id INTEGER PRIMARY KEY, match TEXT NOT NULL, mode TEXT NOT NULL, closed INTEGER NOT NULL, ended INTEGER NOT NULL
+    id INTEGER PRIMARY KEY, match TEXT NOT NULL, mode TEXT NOT NULL, closed INTEGER NOT NULL, ended INTEGER NOT NULL,
+    reason TEXT
 ) STRICT;
 CREATE INDEX matches_by_time ON matches (mode, closed);
 CREATE TABLE seats (
