@@ -29,6 +29,7 @@ import (
 	"hexarena/adapters/api/describe"
 	"hexarena/adapters/api/ratelimit"
 	"hexarena/adapters/rest"
+	"hexarena/domain/beacon"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
 )
@@ -68,9 +69,9 @@ type Directory interface {
 	Wait(ctx context.Context, p eventstore.Position) error
 }
 
-// Options configure a Server. The optional fields are SeedKey, SecurityContact,
-// Limits, TrustedProxies, and SignedLog together with SignHead, Checkpoint,
-// Cosigned and LadderKey.
+// Options configure a Server. The optional fields are Beacon, SeedKey,
+// SecurityContact, Limits, TrustedProxies, and SignedLog together with SignHead,
+// Checkpoint, Cosigned and LadderKey.
 type Options struct {
 	Log            eventstore.Log
 	Accounts       Accounts
@@ -88,6 +89,7 @@ type Options struct {
 	Cosigned        func(mode string, n int) (size uint64, signed []byte, found bool)
 	LadderKey       func(mode string) (string, error) // the key that verifies these heads, in note format
 	PlatformKey     ed25519.PublicKey
+	Beacon          *beacon.Info                   // nil: seeds use no beacon
 	SeedKey         func(id string) ([]byte, bool) // nil: the decision log does not show the requests of running matches
 	BaseURL         string                         // the arena's own address, as browsers use it
 	SecurityContact string                         // URI for vulnerability reports; empty: an email to security@ at the host of BaseURL

@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/base64"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/adapters/api"
+	"hexarena/domain/beacon"
 	"hexarena/domain/owner"
 )
 
@@ -35,6 +37,16 @@ func TestMeta(t *testing.T) {
 
 	known := a.anyone().do(http.MethodGet, "/.well-known/arena.json", nil).is(http.StatusOK)
 	require.Equal(t, map[string]any{"publicKey": base64.StdEncoding.EncodeToString(a.platform)}, known.json)
+
+	quicknet := beacon.Quicknet().Info()
+	a = newArena(t, func(o *api.Options) { o.Beacon = &quicknet })
+	known = a.anyone().do(http.MethodGet, "/.well-known/arena.json", nil).is(http.StatusOK)
+	require.Equal(t, base64.StdEncoding.EncodeToString(a.platform), known.json["publicKey"])
+	text, err := json.Marshal(known.json["beacon"])
+	require.NoError(t, err)
+	chain, err := beacon.ParseInfo(text)
+	require.NoError(t, err)
+	require.Equal(t, beacon.Quicknet(), chain)
 }
 
 func TestNewRequiresItsOptions(t *testing.T) {

@@ -16,7 +16,11 @@ var (
 )
 
 // Describe implements prometheus.Collector.
-func (c *Client) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, to) }
+func (c *Client) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{upDesc, newestDesc, ageDesc, waitingDesc, failuresDesc} {
+		to <- d
+	}
+}
 
 // Collect implements prometheus.Collector.
 func (c *Client) Collect(to chan<- prometheus.Metric) {

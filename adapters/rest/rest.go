@@ -12,6 +12,7 @@ package rest
 import (
 	"time"
 
+	"hexarena/domain/beacon"
 	"hexarena/projections/frames"
 	"hexarena/projections/leaderboard"
 	"hexarena/projections/live"
@@ -55,7 +56,8 @@ type Health struct {
 
 // Arena is the answer to GET /.well-known/arena.json.
 type Arena struct {
-	PublicKey string `json:"publicKey" doc:"Base64 of the raw 32 bytes of the platform's Ed25519 public key."`
+	PublicKey string       `json:"publicKey" doc:"Base64 of the raw 32 bytes of the platform's Ed25519 public key."`
+	Beacon    *beacon.Info `json:"beacon,omitempty" doc:"The drand chain whose rounds become part of the seeds; absent if the arena has no beacon."`
 }
 
 // Changelog lists the changes for owners, newest first.

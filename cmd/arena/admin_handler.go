@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/http/pprof"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"hexarena/adapters/admin"
 	"hexarena/cmd/arena/listen"
 	"hexarena/eventstore/node"
@@ -17,7 +19,7 @@ import (
 // calls that a browser makes on behalf of another site.
 func (a *arena) adminHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", listen.Metrics(a.log.Collector(), projections.Collector(a.runners...), a.cosigners.Collector()))
+	mux.Handle("GET /metrics", listen.Metrics(a.collectors()...))
 	mux.HandleFunc("GET /ready", a.ready)
 	if listen.IsLoopback(a.AdminListen) {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
@@ -31,13 +33,31 @@ func (a *arena) adminHandler() http.Handler {
 	return mux
 }
 
-// ready responds with 200 while every read model works. If a read model has
-// stopped, ready responds with 503 and names the event that stopped the model.
-// If the log is available, ready also reports whether the arena is draining.
+// collectors returns the metrics of the arena's parts.
+func (a *arena) collectors() []prometheus.Collector {
+	all := []prometheus.Collector{a.log.Collector(), projections.Collector(a.runners...), a.cosigners.Collector()}
+	if a.Play && a.beacon != nil {
+		all = append(all, a.beacon)
+	}
+	return all
+}
+
+// ready responds with 200 while every read model and the beacon work. If a read
+// model has stopped, ready responds with 503 and names the event that stopped the
+// model. If the beacon is behind, ready responds with 503 too, because the arena
+// seats nobody. If the log is available, ready also reports whether the arena is
+// draining.
 func (a *arena) ready(w http.ResponseWriter, r *http.Request) {
 	status, answer := http.StatusOK, map[string]any{"ready": true}
 	if draining, known := a.draining(r.Context()); known {
 		answer["draining"] = draining
+	}
+	if a.Play && a.beacon != nil {
+		err := a.beacon.Err()
+		answer["beacon"] = map[string]any{"up": err == nil, "round": a.beacon.Newest()}
+		if err != nil {
+			status, answer["ready"], answer["why"] = http.StatusServiceUnavailable, false, "the arena seats nobody: "+err.Error()
+		}
 	}
 	for _, r := range a.runners {
 		if err := r.Err(); err != nil {

@@ -12,8 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"hexarena/adapters/drand"
 	"hexarena/adapters/witness"
 	"hexarena/cmd/arena/listen"
+	"hexarena/domain/beacon"
 )
 
 // pace holds the flags whose defaults differ between `arena serve` and `arena
@@ -37,6 +39,7 @@ type demoPace struct {
 type config struct {
 	pace             pace
 	trustedProxies   []netip.Prefix    // parsed from TrustedProxies
+	beaconChain      beacon.Chain      // parsed from BeaconChain; only quicknet has all fields
 	witnesses        []witness.Witness // parsed from Witness
 	Listen           string            `default:"127.0.0.1:8080" help:"Address of the API and the pages."`
 	AdminListen      string            `default:"127.0.0.1:8081" help:"Address of the operators' endpoints."`
@@ -49,6 +52,9 @@ type config struct {
 	WallParley       time.Duration     `default:"180m" help:"Playing time after which a parley match is aborted."`
 	Mail             string            `help:"Where emails go: file:DIR, smtp://user:password@host:port or smtps://… (default: file:<data>/mail)."`
 	Secrets          string            `help:"The secrets file (default: <data>/secrets.json)."`
+	Beacon           string            `placeholder:"URL" help:"Base URL of a drand relay; its rounds become part of the seeds (default: no beacon)."`
+	BeaconChain      string            `default:"quicknet" help:"drand chain of the beacon: quicknet, or HASH:PUBLICKEY in hex."`
+	SeedKeyRotation  time.Duration     `default:"24h" help:"Age at which the arena replaces its seed key; 0: only an operator replaces it."`
 	Play             bool              `default:"true" negatable:"" help:"Seat and play matches; with --no-play, only serve pages and the API."`
 	TrustedProxies   []string          `name:"trusted-proxies" help:"CIDRs of proxies whose X-Forwarded-For the arena trusts."`
 	Witness          []string          `placeholder:"VKEY URL,..." help:"Witnesses that cosign the heads of the ladders: the key and the address of each, as in a witness line of a C2SP tlog-policy."`
@@ -90,7 +96,26 @@ func (c *config) validate() error {
 	if c.EventStore == "" && !c.InsecureNode && !listen.IsLoopback(c.NodeListen) {
 		return fmt.Errorf("--node-listen %s: anyone on the network could write to the log; listen on loopback, or add --insecure-node", c.NodeListen)
 	}
-	return cmp.Or(c.validateContact(), c.validateBaseURL())
+	return cmp.Or(c.validateContact(), c.validateBaseURL(), c.validateBeacon())
+}
+
+// minRotation is the shortest time between two scheduled rotations of the seed
+// key.
+const minRotation = time.Second
+
+func (c *config) validateBeacon() (err error) {
+	if c.SeedKeyRotation != 0 && c.SeedKeyRotation < minRotation {
+		return fmt.Errorf("--seed-key-rotation %s: must be 0 or at least %s", c.SeedKeyRotation, minRotation)
+	}
+	if c.beaconChain, err = drand.ParseChain(c.BeaconChain); err != nil {
+		return fmt.Errorf("--beacon-chain %q: %w", c.BeaconChain, err)
+	}
+	u, err := url.Parse(c.Beacon)
+	if c.Beacon != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil) {
+		return fmt.Errorf("--beacon %q: want http(s)://host[:port][/path]", c.Beacon)
+	}
+	c.Beacon = strings.TrimRight(c.Beacon, "/")
+	return nil
 }
 
 // validateContact turns --security-contact into a URI, as RFC 9116 requires.

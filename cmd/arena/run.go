@@ -52,6 +52,9 @@ func (a *arena) run(ctx context.Context) error {
 	g.Go(func() error { return unlessStopped(ctx, a.signedLog.catchUp(ctx)) })
 	g.Go(func() error { return listen.Serve(a.admin, a.listeners.admin) })
 	if a.Play {
+		if a.beacon != nil {
+			g.Go(func() error { a.beacon.Run(models); return nil })
+		}
 		g.Go(func() error { return a.play(ctx) })
 	}
 	g.Go(func() error {
@@ -138,6 +141,7 @@ func (a *arena) playUnderLease(ctx context.Context) error {
 		}
 		return unlessStopped(ctx, err)
 	}
+	a.awaitBeacon(ctx)
 	ticking, cancel := context.WithCancel(ctx)
 	defer cancel()
 	a.playing.Store(a.player)

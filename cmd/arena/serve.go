@@ -24,6 +24,7 @@ import (
 	"hexarena/adapters/api/ratelimit"
 	"hexarena/adapters/auth"
 	"hexarena/adapters/botwire"
+	"hexarena/adapters/drand"
 	"hexarena/adapters/lease"
 	"hexarena/adapters/mail"
 	"hexarena/adapters/matchmaker"
@@ -90,6 +91,7 @@ type arena struct {
 	signedLog signedLogReader
 	heads     *ladderHeads
 	cosigners *witness.Client
+	beacon    *drand.Client // nil without --beacon
 	live      *live.Hub
 	upToDate  chan struct{}          // closed once the read models have folded all events that were in the log at startup
 	player    *player                // plays under the lease; nil with --no-play
@@ -107,7 +109,7 @@ type arena struct {
 // it has opened.
 func open(ctx context.Context, c config, logger *slog.Logger) (*arena, error) {
 	a := &arena{config: c, logger: logger}
-	for _, step := range []func(context.Context) error{a.openPorts, a.openMail, a.openLog, a.openSecrets, a.openModels, a.openPlay, a.openServers} {
+	for _, step := range []func(context.Context) error{a.openPorts, a.openMail, a.openLog, a.openSecrets, a.openBeacon, a.openModels, a.openPlay, a.openServers} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, a.close())
 		}
@@ -293,20 +295,29 @@ func (a *arena) takeLease(ctx context.Context) error {
 		{ladder.Standard, a.pace.RestStandard, a.DecisionStandard, a.WallStandard},
 		{ladder.Parley, a.pace.RestParley, a.DecisionParley, a.WallParley},
 	} {
-		l := matchmaker.NewLadder(a.log, matchmaker.LadderOptions{
+		o := matchmaker.LadderOptions{
 			Mode: m.mode, Rest: m.rest, PlatformKey: base64.StdEncoding.EncodeToString(a.public), SeedKeys: a.secrets,
 			Logger: a.logger,
-		})
+		}
+		if a.beacon != nil {
+			o.Beacon = a.beacon
+		}
+		l := matchmaker.NewLadder(a.log, o)
 		a.player.ladders = append(a.player.ladders, l)
 		modes[m.mode] = referee.Mode{Decision: m.decision, Wall: m.wall, Ladder: l}
 	}
-	a.player.referee = referee.New(referee.Options{
+	o := referee.Options{
 		Log: a.log, Dial: dial(a.dialer()), Modes: modes, Player: a.lease.Holder(), Logger: a.logger,
 		Bots: a.directory.Bot, SeedKey: a.secrets.SeedKey, Publish: a.publish,
-	})
+	}
+	if a.beacon != nil {
+		o.Beacon = a.beacon
+	}
+	a.player.referee = referee.New(o)
 	a.player.tick = matchmaker.New(matchmaker.Options{
 		Ladders: a.player.ladders, Directory: candidates{a.directory, a.signedLog}, Referee: a.player.referee, Pauser: a.notices, Tick: a.pace.Tick,
 		Logger: a.logger, Orders: orders{a.log, a.secrets}, Retired: a.secrets,
+		Rotation: a.rotation(),
 	})
 	return nil
 }
@@ -334,7 +345,7 @@ func (a *arena) openServers(context.Context) error {
 	handler, err := api.New(api.Options{
 		Log: a.log, Auth: a.auth, ParsePublicKey: auth.ParsePublicKey, Checker: a.dialer(), Directory: a.directory,
 		Accounts: a.accounts, Matches: a.matches, Leaderboard: a.board, Live: a.live, SeedKey: a.secrets.SeedKey,
-		SignedLog: a.signedLog, SignHead: a.signHead, Checkpoint: a.heads.Checkpoint, Cosigned: a.cosigners.Cosigned, LadderKey: a.ladderKey,
+		Beacon: a.beaconInfo(), SignedLog: a.signedLog, SignHead: a.signHead, Checkpoint: a.heads.Checkpoint, Cosigned: a.cosigners.Cosigned, LadderKey: a.ladderKey,
 		PlatformKey: a.public, BaseURL: a.baseURL, SecurityContact: a.SecurityContact, Limits: ratelimit.Defaults(), TrustedProxies: a.trustedProxies,
 		Now: time.Now, Logger: a.logger,
 	})

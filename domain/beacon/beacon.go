@@ -58,15 +58,18 @@ func Quicknet() Chain {
 // Info is a chain as drand's HTTP API shows it (GET /{hash}/info). Binary
 // fields are in hex, and times are in seconds.
 type Info struct {
-	PublicKey   string `json:"public_key"`
-	Period      int64  `json:"period"`
-	GenesisTime int64  `json:"genesis_time"`
-	Hash        string `json:"hash"`
-	GroupHash   string `json:"groupHash"`
-	SchemeID    string `json:"schemeID"`
-	Metadata    struct {
-		BeaconID string `json:"beaconID"`
-	} `json:"metadata"`
+	PublicKey   string   `json:"public_key" doc:"The key that signs the rounds, in hex."`
+	Period      int64    `json:"period" doc:"The time from one round to the next, in seconds."`
+	GenesisTime int64    `json:"genesis_time" doc:"The Unix time of round 1."`
+	Hash        string   `json:"hash" doc:"The chain's hash, in hex. It commits to the other fields."`
+	GroupHash   string   `json:"groupHash"`
+	SchemeID    string   `json:"schemeID"`
+	Metadata    Metadata `json:"metadata"`
+}
+
+// Metadata contains the name of a chain, such as "quicknet".
+type Metadata struct {
+	BeaconID string `json:"beaconID"`
 }
 
 // Info returns the chain as drand's HTTP API shows it.

@@ -12,6 +12,7 @@ import (
 
 	"hexarena/adapters/rest"
 	"hexarena/adapters/rest/problem"
+	"hexarena/domain/beacon"
 	"hexarena/domain/match"
 	"hexarena/domain/owner"
 	"hexarena/domain/seed"
@@ -56,6 +57,9 @@ var schemaNames = map[reflect.Type]string{
 	reflect.TypeFor[rest.SeedKeys]():           "SeedKeysBody",
 	reflect.TypeFor[rest.Health]():             "GetHealthOutput",
 	reflect.TypeFor[rest.Arena]():              "GetArenaOutput",
+	reflect.TypeFor[beacon.Info]():             "BeaconChain",
+	reflect.TypeFor[beacon.Metadata]():         "BeaconMetadata",
+	reflect.TypeFor[beacon.Round]():            "BeaconRound",
 	reflect.TypeFor[match.View]():              "GameView",
 	reflect.TypeFor[match.Request]():           "DecisionRequest",
 	reflect.TypeFor[match.Response]():          "DecisionResponse",
