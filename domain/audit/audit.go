@@ -101,7 +101,8 @@ type Evidence struct {
 }
 
 // Beacon is a chain that the caller trusts, with the function that checks the
-// signature of a round. Package domain has no BLS, so the caller supplies it.
+// signature of a round. Package domain has no BLS, so the caller supplies it. If
+// the chain has no period, the times of its rounds are not checked.
 type Beacon struct {
 	beacon.Chain
 

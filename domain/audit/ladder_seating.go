@@ -155,6 +155,9 @@ func (l *Ladder) round(e ladder.TablesSeated) *LadderDifference {
 		return nil
 	}
 	b, d := trusted(l.Beacons, *e.Beacon)
+	if d == nil && b.Period == 0 {
+		return nil
+	}
 	if d == nil {
 		d = early(b.Chain, e.Beacon.Round, e.Tick)
 	}

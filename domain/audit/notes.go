@@ -122,7 +122,7 @@ func (a *audit) lateDial(n Note) {
 		return
 	}
 	i := slices.IndexFunc(a.evidence.Beacons, func(b Beacon) bool { return b.Hash == r.Chain })
-	if i < 0 {
+	if i < 0 || a.evidence.Beacons[i].Period == 0 {
 		return
 	}
 	if appeared := a.evidence.Beacons[i].Time(r.Round); n.At.After(appeared) {

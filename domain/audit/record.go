@@ -48,6 +48,29 @@ type player struct {
 // match is not public.
 func (r *Record) Running() bool { return r.Status == running }
 
+// SeatedAt returns the revision of the TablesSeated that seated the match,
+// according to the record. ok is false if no arena seated the match.
+func (r *Record) SeatedAt() (revision uint64, ok bool) {
+	if r.proof == nil {
+		return 0, false
+	}
+	return r.proof.Revision, true
+}
+
+// NoncedBots lists the bots whose nonces went into the seed, if the record says
+// so.
+func (r *Record) NoncedBots() (bots []string) {
+	if r.proof == nil || r.proof.Beacon != nil {
+		return nil
+	}
+	for i, bot := range r.proof.Table[:min(len(r.proof.Table), len(r.proof.Nonces))] {
+		if r.proof.Nonces[i] != "" {
+			bots = append(bots, bot)
+		}
+	}
+	return bots
+}
+
 // Events returns the length of the replay.
 func (r *Record) Events() int { return len(r.events) }
 

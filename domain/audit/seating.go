@@ -118,8 +118,12 @@ func (a *audit) round(r *beacon.Round, s *Seating) {
 		return
 	}
 	a.made(CheckBeacon, 1)
-	if s == nil {
+	switch {
+	case s == nil:
 		a.skipped(CheckBeacon, "the seating is unknown, so the round's time was not checked")
+		return
+	case b.Period == 0:
+		a.skipped(CheckBeacon, "the chain's period is unknown, so the round's time was not checked")
 		return
 	}
 	if d := early(b.Chain, r.Round, s.Tick); d != nil {
@@ -175,15 +179,11 @@ func describeNamed(n *beacon.Named) string {
 // and belong to other owners than the house. The record alone does not say who
 // owns a bot.
 func (a *audit) seedFrom() string {
-	p := a.record.proof
-	if p.Beacon != nil {
+	if a.record.proof.Beacon != nil {
 		return "the beacon"
 	}
 	bots, unknown := 0, false
-	for i, bot := range p.Table[:min(len(p.Table), len(p.Nonces))] {
-		if p.Nonces[i] == "" {
-			continue
-		}
+	for _, bot := range a.record.NoncedBots() {
 		house, known := a.evidence.HouseBots[bot]
 		unknown = unknown || !known
 		if !house {

@@ -76,7 +76,7 @@ func writeNew(path string, text []byte) error {
 }
 
 func defaultKeyFile() (string, error) {
-	dir, err := configFolder()
+	dir, err := ConfigFolder()
 	return filepath.Join(dir, "key.pem"), err
 }
 

@@ -46,8 +46,8 @@ func LastArena() (string, error) {
 	return cmp.Or(p.Arena, defaultArena), nil
 }
 
-// configFolder returns the program's folder in the user's configuration folder.
-func configFolder() (string, error) {
+// ConfigFolder returns the program's folder in the user's configuration folder.
+func ConfigFolder() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
 		return "", err
@@ -56,7 +56,7 @@ func configFolder() (string, error) {
 }
 
 func loadProfile() (*profile, error) {
-	dir, err := configFolder()
+	dir, err := ConfigFolder()
 	if err != nil {
 		return nil, err
 	}
@@ -83,24 +83,29 @@ func (p *profile) at(base string) *credentials {
 	return p.Arenas[base]
 }
 
-// save replaces the file in one step, so that a crash leaves either the old file or
-// the new file.
+// save replaces the profile's file.
 func (p *profile) save() error {
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return err
 	}
-	dir := filepath.Dir(p.path)
+	return ReplaceFile(p.path, append(text, '\n'))
+}
+
+// ReplaceFile writes a file in one step, so that a crash leaves either the old file
+// or the new file. It creates the folder. Only the user can read both.
+func ReplaceFile(path string, text []byte) error {
+	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(dir, ".profile-*") // mode 0600
+	temp, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // mode 0600
 	if err != nil {
 		return err
 	}
-	_, err = temp.Write(append(text, '\n'))
+	_, err = temp.Write(text)
 	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), p.path)
+		err = os.Rename(temp.Name(), path)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(temp.Name()))

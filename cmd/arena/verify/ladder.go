@@ -2,18 +2,30 @@ package verify
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/transparency-dev/merkle/compact"
+	"github.com/transparency-dev/merkle/rfc6962"
+
+	"hexarena/adapters/client"
 	"hexarena/cmd/arena/logs"
 	"hexarena/cmd/arena/progress"
+	"hexarena/cmd/arena/remote"
 	"hexarena/domain/audit"
+	"hexarena/domain/ladder"
 	"hexarena/eventstore"
+	"hexarena/eventstore/esdb"
 	"hexarena/projections/signedlog"
 )
 
@@ -23,90 +35,290 @@ type ladderReport struct {
 	audit.LadderTotals
 	IDs              bool                    `json:"ids"` // whether match ids were recomputed too
 	ChangesPerSecond float64                 `json:"changesPerSecond"`
-	Head             uint64                  `json:"head,omitempty"` // number of results in the recomputed head
+	Head             uint64                  `json:"head,omitempty"` // number of results in the head that --head names, if they were recomputed from the log
+	Tree             *treeReport             `json:"tree,omitempty"` // nil without an arena
 	Difference       *audit.LadderDifference `json:"difference,omitempty"`
+}
+
+// treeReport describes the signed tree of a ladder's events.
+type treeReport struct {
+	Size         uint64        `json:"size"`                   // entries; each is the event of the same revision
+	Continues    *uint64       `json:"continues,omitempty"`    // size of the remembered head; nil if none was remembered
+	Results      uint64        `json:"results"`                // leaves; the signed log of results begins with them
+	NeverStarted int           `json:"neverStarted"`           // voided matches that never started
+	Cosigned     []cosignature `json:"cosignatures,omitempty"` // by witnesses of the policy
+}
+
+// ladderCheck is one run of `arena verify --ladder`. It has a log, an arena or both.
+type ladderCheck struct {
+	*Cmd
+	log    *esdb.Log // nil: the arena serves the events
+	calls  calls     // arena is nil without an arena
+	facts  facts
+	trust  trust
+	errOut io.Writer
+	report ladderReport
 }
 
 // verifyLadder recomputes a ladder from its first match.
 func (c *Cmd) verifyLadder(ctx context.Context, out, errOut io.Writer) error {
-	log, err := logs.Open(ctx, "--eventstore", c.EventStore, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = log.Close() }() // nothing was written
-	platform, _, err := arenaKeys(ctx, log)
-	if err != nil {
-		return err
-	}
-	begun := time.Now()
-	l, err := FoldLadder(ctx, log, errOut, c.Ladder, platform)
-	r := ladderReport{Mode: c.Ladder, IDs: platform != ""}
-	if err != nil && !errors.As(err, &r.Difference) {
-		return err
-	}
-	if l != nil {
-		r.LadderTotals = l.Totals
-		r.ChangesPerSecond = float64(l.Totals.Changes) / time.Since(begun).Seconds()
-	}
-	if err == nil && l.Totals.Events == 0 {
-		return fmt.Errorf("the log contains no ladder of mode %s", c.Ladder)
-	}
-	if err == nil && c.Head != "" {
-		err = c.recomputeHead(ctx, log, errOut, platform, &r)
-		if err != nil && r.Difference == nil {
-			return err
+	l := &ladderCheck{Cmd: c, errOut: errOut, report: ladderReport{Mode: c.Ladder}}
+	defer func() {
+		if l.log != nil {
+			_ = l.log.Close() // nothing was written
 		}
+	}()
+	err := l.run(ctx)
+	if err != nil && !errors.As(err, &l.report.Difference) {
+		return err
 	}
 	if c.JSON {
-		return errors.Join(json.NewEncoder(out).Encode(r), err)
+		return errors.Join(json.NewEncoder(out).Encode(l.report), err)
 	}
 	if err == nil {
-		r.print(out)
+		l.report.print(out)
 	}
 	return err
 }
 
-// recomputeHead builds the signed log's tree from the matches in the log, and
-// compares it with the head that --head names.
-func (c *Cmd) recomputeHead(ctx context.Context, log eventstore.Log, errOut io.Writer, platform string, r *ladderReport) error {
-	key, err := ed25519Key(platform)
-	if err != nil {
-		return fmt.Errorf("--head: %w", err)
+func (l *ladderCheck) run(ctx context.Context) error {
+	if err := l.open(ctx); err != nil {
+		return err
 	}
-	saved, mode, err := savedHead(c.Head, key)
-	if err == nil && mode != c.Ladder {
-		err = fmt.Errorf("the head that --head names belongs to the %s log", mode)
+	folded, err := l.ladder(ctx)
+	if err != nil {
+		return err
+	}
+	tree, signed, err := l.openTree(ctx)
+	if err != nil {
+		return err
+	}
+	begun := time.Now()
+	err = l.fold(ctx, folded, tree, signed)
+	l.report.LadderTotals = folded.Totals
+	l.report.ChangesPerSecond = float64(folded.Totals.Changes) / time.Since(begun).Seconds()
+	switch {
+	case err != nil:
+		return err
+	case folded.Totals.Events == 0 && tree == nil:
+		return fmt.Errorf("the log contains no ladder of mode %s", l.Ladder)
+	case folded.Totals.Events == 0:
+		return fmt.Errorf("the ladder of mode %s has no events yet", l.Ladder)
+	case tree == nil && l.Head != "":
+		return l.recomputeHead(ctx, l.log, l.facts.platformKey)
+	}
+	return nil
+}
+
+// open opens the log and the arena that the flags name. Without both flags, it
+// opens the default arena.
+func (l *ladderCheck) open(ctx context.Context) (err error) {
+	base := l.Arena
+	if l.EventStore != "" {
+		if l.log, err = logs.Open(ctx, "--eventstore", l.EventStore, slog.New(slog.DiscardHandler)); err != nil {
+			return err
+		}
+	} else if base == "" {
+		if base, err = remote.LastArena(); err != nil {
+			return err
+		}
+	}
+	if base == "" {
+		if l.Policy != "" {
+			return errors.New("--policy needs --arena")
+		}
+		return nil
+	}
+	if l.calls.arena, err = client.New(client.Options{Base: base}); err != nil {
+		return fmt.Errorf("--arena: %w", err)
+	}
+	if l.facts, err = fetchFacts(ctx, l.calls); err != nil {
+		return err
+	}
+	l.trust, err = l.Cmd.trust(l.facts)
+	return err
+}
+
+// ladder returns the ladder before its first event, with the arena's keys and the
+// trusted beacon.
+func (l *ladderCheck) ladder(ctx context.Context) (*audit.Ladder, error) {
+	var seedKeys map[string]audit.SeedKey
+	var err error
+	if l.calls.arena != nil {
+		if seedKeys, err = fetchSeedKeys(ctx, l.calls); err != nil {
+			return nil, err
+		}
+	}
+	if l.log != nil {
+		var platform string
+		if platform, seedKeys, err = arenaKeys(ctx, l.log); err != nil {
+			return nil, err
+		}
+		if l.facts.platformKey != "" && platform != "" && platform != l.facts.platformKey {
+			return nil, fmt.Errorf("the log is not that of the arena: its platform key is %s, and the arena's is %s", platform, l.facts.platformKey)
+		}
+		l.facts.platformKey = cmp.Or(l.facts.platformKey, platform)
+		if platform == "" {
+			seedKeys = nil // without the stream arena-keys, no key is known
+		}
+	}
+	folded := audit.NewLadder(l.Ladder, l.facts.platformKey)
+	folded.SeedKeys = seedKeys
+	l.report.IDs = l.facts.platformKey != ""
+	folded.Beacons, err = l.beacons(l.facts)
+	return folded, err
+}
+
+// openTree requests the heads of both trees of the mode. It returns nil without an
+// arena.
+func (l *ladderCheck) openTree(ctx context.Context) (*tree, *signedLogs, error) {
+	if l.calls.arena == nil {
+		return nil, nil, nil
+	}
+	signed := newSignedLogs(l.calls, l.trust.heads, l.trust.saved)
+	t := newTree(l.calls, l.Ladder, l.trust.heads, l.trust.policy, maxBatch)
+	if s := l.trust.saved; s != nil {
+		if s.mode != l.Ladder {
+			return nil, nil, fmt.Errorf("the head that --head names belongs to the %s log", s.mode)
+		}
+		if s.tree == ladderTree {
+			t.saved = &s.remembered
+		}
+	}
+	d, err := t.advance(ctx)
+	return t, signed, cmp.Or(err, l.differs(t.head.Size, d))
+}
+
+// differs turns a difference in a tree into one of the ladder. It returns nil for
+// nil.
+func (l *ladderCheck) differs(revision uint64, d *audit.Difference) error {
+	if d == nil {
+		return nil
+	}
+	return &audit.LadderDifference{Mode: l.Ladder, Revision: revision, Log: d.Log, Follows: d.Follows}
+}
+
+// fold recomputes the events. With a tree, each event must be an entry of it, and
+// the signed head of the results must follow from its leaves.
+func (l *ladderCheck) fold(ctx context.Context, folded *audit.Ladder, t *tree, signed *signedLogs) error {
+	if t == nil {
+		return foldLog(ctx, l.log, l.errOut, l.Ladder, folded)
+	}
+	report := &treeReport{Size: t.head.Size, Cosigned: t.cosigned}
+	if t.before != nil {
+		report.Continues = &t.before.Size
+	}
+	l.report.Tree = report
+	results := (&compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}).NewEmptyRange(0)
+	err := fold(folded, l.Ladder, t.head.Size, l.errOut, t.checked(ctx, l.events(ctx, t)), func(e ladderEvent) error {
+		switch {
+		case e.leaf != nil:
+			return results.Append(e.leaf, nil)
+		case e.name == (ladder.MatchVoided{}).EventType():
+			report.NeverStarted++
+		}
+		return nil
+	})
+	var inTree *treeError
+	if errors.As(err, &inTree) {
+		return l.differs(inTree.revision, inTree.Difference)
 	}
 	if err != nil {
 		return err
 	}
-	p := progress.New(errOut, "matches")
+	computed := signedlog.Head{Size: results.End(), Root: rfc6962.DefaultHasher.EmptyRoot()}
+	if computed.Size > 0 {
+		if computed.Root, err = results.GetRootHash(nil); err != nil {
+			return err
+		}
+	}
+	report.Results = computed.Size
+	d, err := signed.follows(ctx, l.Ladder, computed)
+	return cmp.Or(err, l.differs(t.head.Size, d))
+}
+
+// events yields the events of the log, or else those that the arena serves.
+func (l *ladderCheck) events(ctx context.Context, t *tree) iter.Seq2[ladderEvent, error] {
+	if l.log != nil {
+		return eventsInLog(ctx, l.log, l.Ladder)
+	}
+	return t.served(ctx)
+}
+
+// recomputeHead builds the signed log's tree from the matches in the log, and
+// compares it with the head that --head names.
+func (l *ladderCheck) recomputeHead(ctx context.Context, log eventstore.Log, platform string) error {
+	key, err := ed25519Key(platform)
+	if err != nil {
+		return fmt.Errorf("--head: %w", err)
+	}
+	s, err := readSaved(l.Head, key)
+	switch {
+	case err != nil:
+		return err
+	case s.mode != l.Ladder:
+		return fmt.Errorf("the head that --head names belongs to the %s log", s.mode)
+	case s.tree != resultsTree:
+		return errors.New("--head: a head of the ladder's tree needs --arena")
+	}
+	p := progress.New(l.errOut, "matches")
 	defer p.Finish()
-	h, err := signedlog.Recompute(ctx, log, mode, saved.Size, func(leaves uint64) { p.Show("signed log", leaves, saved.Size) })
+	h, err := signedlog.Recompute(ctx, log, s.mode, s.Size, func(leaves uint64) { p.Show("signed log", leaves, s.Size) })
 	if err != nil {
 		return fmt.Errorf("the signed log: %w", err)
 	}
-	if h.Size != saved.Size || !bytes.Equal(h.Root, saved.Root) {
-		r.Difference = &audit.LadderDifference{
-			Mode: mode, Revision: uint64(r.Events),
-			Log: "a signed head of " + describe(saved), Follows: "for the matches in this log, a head of " + describe(h),
+	if h.Size != s.Size || !bytes.Equal(h.Root, s.Root) {
+		return &audit.LadderDifference{
+			Mode: s.mode, Revision: uint64(l.report.Events),
+			Log: "a signed head of " + describe(s.Head), Follows: "for the matches in this log, a head of " + describe(h),
 		}
-		return r.Difference
 	}
-	r.Head = saved.Size
+	l.report.Head = s.Size
 	return nil
 }
 
 func (r ladderReport) print(out io.Writer) {
 	fmt.Fprintf(out, "ladder-%s: %d events, %d tables, %d bots\n", r.Mode, r.Events, r.Tables, r.Bots)
-	fmt.Fprintf(out, "%d matches rated, %d voided; all %d rating changes are the same to the last bit (%.0f/s)\n",
-		r.Rated, r.Voided, r.Changes, r.ChangesPerSecond)
+	fmt.Fprintf(out, "%d matches rated, %d voided%s; all %d rating changes are the same to the last bit (%.0f/s)\n",
+		r.Rated, r.Voided, r.causes(), r.Changes, r.ChangesPerSecond)
 	if r.IDs {
 		fmt.Fprintln(out, "every match id follows from the platform key and the position of its table")
 	} else {
 		fmt.Fprintln(out, "match ids were not checked: the log has no arena-keys")
 	}
+	fmt.Fprintf(out, "%d of %d seatings list their candidates; the same candidates give the same tables\n", r.Repeated, r.Seatings)
+	fmt.Fprintf(out, "%d of %d tables use a beacon; the times of %d of %d seatings' rounds are correct\n", r.Beacon, r.Tables, r.Rounds, r.Seatings)
+	fmt.Fprintf(out, "%d of %d commitments follow from published seed keys\n", r.Commitments, r.Tables)
 	if r.Head > 0 {
 		fmt.Fprintf(out, "the signed head of %d results follows from the matches in this log\n", r.Head)
+	}
+	if r.Tree != nil {
+		r.Tree.print(out)
+	}
+}
+
+// causes lists the voided matches by cause.
+func (r ladderReport) causes() string {
+	var list []string
+	for _, why := range slices.Sorted(maps.Keys(r.Voids)) {
+		list = append(list, fmt.Sprintf("%s %d", why, r.Voids[why]))
+	}
+	if r.Tree != nil && r.Voided > 0 {
+		list = append(list, fmt.Sprintf("%d never started", r.Tree.NeverStarted))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(list, ", ") + ")"
+}
+
+func (t *treeReport) print(out io.Writer) {
+	fmt.Fprintf(out, "the events are the %d entries of the ladder's signed tree\n", t.Size)
+	fmt.Fprintf(out, "the signed log of results continues the %d leaves in this tree\n", t.Results)
+	if t.Continues != nil {
+		fmt.Fprintf(out, "the tree continues the remembered head of %d events\n", *t.Continues)
+	}
+	for _, c := range t.Cosigned {
+		fmt.Fprintf(out, "witness %s cosigned the tree at %s\n", c.Witness, c.At)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 
 	"hexarena/adapters/rest"
@@ -28,15 +29,21 @@ func (s *matchSource) gatherFromLog(ctx context.Context, errOut io.Writer, e *au
 	if e.PlatformKey, e.SeedKeys, err = arenaKeys(ctx, s.log); err != nil {
 		return err
 	}
+	evidence := *e
+	fold := func(mode string, watch ...string) (*audit.Ladder, error) {
+		l := audit.NewLadder(mode, evidence.PlatformKey, watch...)
+		l.Beacons, l.SeedKeys = evidence.Beacons, evidence.SeedKeys
+		return l, foldLog(ctx, s.log, errOut, mode, l)
+	}
 	if s.file != "" || s.arena != nil {
-		e.Ladder, err = FoldLadder(ctx, s.log, errOut, s.mode, e.PlatformKey, s.ids...)
+		e.Ladder, err = fold(s.mode, s.ids...)
 		return err
 	}
 	h, err := frames.Read(ctx, s.log, s.id)
 	if err != nil {
 		return fmt.Errorf("match %s: %w", s.id, err)
 	}
-	if e.Ladder, err = FoldLadder(ctx, s.log, errOut, h.Started.Mode, e.PlatformKey, s.id); err != nil {
+	if e.Ladder, err = fold(h.Started.Mode, s.id); err != nil {
 		return err
 	}
 	s.text, err = recordOf(s.id, h, e.Ladder)
@@ -66,38 +73,74 @@ func arenaKeys(ctx context.Context, log eventstore.Log) (platform string, seeds 
 	return platform, seeds, nil
 }
 
-// FoldLadder recomputes a ladder from its first event. The result also contains the
-// outcomes of the matches in watch. FoldLadder shows its progress on errOut. If
-// the stored ladder differs from the recomputed one, the error is an
+// FoldLadder recomputes a ladder from its first event. It shows its progress on
+// errOut. If the stored ladder differs from the recomputed one, the error is an
 // *audit.LadderDifference.
-func FoldLadder(ctx context.Context, log eventstore.Log, errOut io.Writer, mode, platformKey string, watch ...string) (*audit.Ladder, error) {
+func FoldLadder(ctx context.Context, log eventstore.Log, errOut io.Writer, mode, platformKey string) (*audit.Ladder, error) {
+	l := audit.NewLadder(mode, platformKey)
+	return l, foldLog(ctx, log, errOut, mode, l)
+}
+
+// foldLog adds all events of a ladder's stream to l.
+func foldLog(ctx context.Context, log eventstore.Log, errOut io.Writer, mode string, l *audit.Ladder) error {
+	total, err := sizeInLog(ctx, log, mode)
+	if err != nil {
+		return err
+	}
+	return fold(l, mode, total, errOut, eventsInLog(ctx, log, mode), nil)
+}
+
+// sizeInLog returns the number of events of a ladder's stream.
+func sizeInLog(ctx context.Context, log eventstore.Log, mode string) (uint64, error) {
 	stream := eventstore.StreamID(ladder.Stream(mode))
-	total := uint64(0)
 	for r, err := range log.Read(ctx, stream, eventstore.EndRevision, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", stream, err)
+			return 0, fmt.Errorf("read %s: %w", stream, err)
 		}
-		total = uint64(r.Revision) + 1
+		return uint64(r.Revision) + 1, nil
 	}
+	return 0, ctx.Err()
+}
+
+// eventsInLog yields the events of a ladder's stream.
+func eventsInLog(ctx context.Context, log eventstore.Log, mode string) iter.Seq2[ladderEvent, error] {
+	stream := eventstore.StreamID(ladder.Stream(mode))
+	return func(yield func(ladderEvent, error) bool) {
+		for r, err := range log.Read(ctx, stream, 0, eventstore.ReadOptions{}) {
+			if err != nil {
+				yield(ladderEvent{}, fmt.Errorf("read %s: %w", stream, err))
+				return
+			}
+			m, err := eventstore.DecodeMetadata(r)
+			if !yield(ladderEvent{revision: uint64(r.Revision), at: m.At, name: r.Type, data: r.Data}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// fold adds events to l, and calls after with each event that fits. total is the
+// expected number of events.
+func fold(l *audit.Ladder, mode string, total uint64, errOut io.Writer, events iter.Seq2[ladderEvent, error], after func(ladderEvent) error) error {
 	p := progress.New(errOut, "events")
 	defer p.Finish()
-	l := audit.NewLadder(mode, platformKey, watch...)
-	for r, err := range log.Read(ctx, stream, 0, eventstore.ReadOptions{}) {
+	for e, err := range events {
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", stream, err)
+			return err
 		}
-		m, err := eventstore.DecodeMetadata(r)
-		if err != nil {
-			return nil, err
+		if err := l.Add(e.revision, e.at, e.name, e.data); err != nil {
+			return err
 		}
-		if err := l.Add(uint64(r.Revision), m.At, r.Type, r.Data); err != nil {
-			return nil, err
+		if after != nil {
+			if err := after(e); err != nil {
+				return err
+			}
 		}
-		if done := uint64(r.Revision) + 1; done%1024 == 0 {
+		if done := e.revision + 1; done%1024 == 0 {
 			p.Show("ladder-"+mode, done, max(done, total))
 		}
 	}
-	return l, nil
+	return nil
 }
 
 // recordOf builds the record of a match from the match's history and its ladder.

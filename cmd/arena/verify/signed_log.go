@@ -4,19 +4,12 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/base64"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
-	"os"
-	"strconv"
 	"strings"
 	"time"
 
-	"hexarena/adapters/client"
 	"hexarena/domain/audit"
-	"hexarena/domain/ladder"
 	"hexarena/eventstore"
 	"hexarena/projections/signedlog"
 )
@@ -36,56 +29,21 @@ const (
 // the arena returns must continue the previous head. The first head must continue
 // the head that --head names.
 type signedLogs struct {
-	arena     *client.Client
+	calls
+	remember  heads
 	key       ed25519.PublicKey
 	unmatched string                    // mode of the saved head; empty once that head has been compared
 	heads     map[string]signedlog.Head // the newest head of each mode
+	compared  map[string]bool           // by mode: whether a head was compared with the remembered one
+	computed  map[string]bool           // by mode: whether heads contains a head that was computed from a ladder's tree
 }
 
-// newSignedLogs reads the saved head if headFile is set. It returns nil if arena is
-// nil, because then no signed log can be read.
-func newSignedLogs(arena *client.Client, platformKey, headFile string) (*signedLogs, error) {
-	if arena == nil {
-		if headFile != "" {
-			return nil, errors.New("--head needs --arena, or the match's address")
-		}
-		return nil, nil //nolint:nilnil // verifying without an arena is no error
+func newSignedLogs(c calls, h heads, s *saved) *signedLogs {
+	l := &signedLogs{calls: c, remember: h, key: h.key, heads: map[string]signedlog.Head{}, compared: map[string]bool{}, computed: map[string]bool{}}
+	if s != nil && s.tree == resultsTree {
+		l.heads[s.mode], l.unmatched = s.Head, s.mode
 	}
-	key, err := ed25519Key(platformKey)
-	if err != nil {
-		return nil, err
-	}
-	l := &signedLogs{arena: arena, key: key, heads: map[string]signedlog.Head{}}
-	if headFile != "" {
-		h, mode, err := savedHead(headFile, key)
-		if err != nil {
-			return nil, err
-		}
-		l.heads[mode], l.unmatched = h, mode
-	}
-	return l, nil
-}
-
-func ed25519Key(text string) (ed25519.PublicKey, error) {
-	key, err := base64.StdEncoding.DecodeString(text)
-	if err != nil || len(key) != ed25519.PublicKeySize {
-		return nil, errors.New("the arena's platform key is not an Ed25519 key")
-	}
-	return key, nil
-}
-
-// savedHead reads a head from a file. It finds the head's mode by trying each mode.
-func savedHead(file string, key ed25519.PublicKey) (h signedlog.Head, mode string, err error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return h, "", fmt.Errorf("--head: %w", err)
-	}
-	for _, mode := range ladder.Modes {
-		if h, err := signedlog.Open(text, mode, key); err == nil {
-			return h, mode, nil
-		}
-	}
-	return h, "", fmt.Errorf("--head %s: this arena's platform key has not signed this file as a head of a log", file)
+	return l
 }
 
 // describe returns a short description of the tree that a head signs.
@@ -93,28 +51,22 @@ func describe(h signedlog.Head) string {
 	return fmt.Sprintf("%d results with the root %s", h.Size, base64.StdEncoding.EncodeToString(h.Root))
 }
 
-// check requires that the record is a leaf of its mode's signed log, and adds the
-// result to the report. It returns an error if the arena returned no usable
-// response.
+// check requires that the record is a leaf of its mode's signed log. It returns an
+// error if the arena returned no usable response.
 func (l *signedLogs) check(ctx context.Context, text []byte, r *audit.Report) error {
-	c := audit.Check{Name: checkSigned}
-	if l == nil {
-		c.Because = "no arena is named"
-	} else {
-		d, err := l.included(ctx, text, r.Match, r.Mode)
-		if err != nil {
-			return fmt.Errorf("the signed log: %w", err)
-		}
-		r.Difference, c.Made, c.Count = d, true, 1
+	d, err := l.included(ctx, text, r.Match, r.Mode)
+	if err != nil {
+		return fmt.Errorf("the signed log: %w", err)
 	}
-	r.Checks = append(r.Checks, c)
+	r.Difference = d
+	r.Checks = append(r.Checks, audit.Check{Name: checkSigned, Made: true, Count: 1})
 	return nil
 }
 
 // unused returns an error if the saved head was not compared, because no match has
 // that head's mode.
 func (l *signedLogs) unused() error {
-	if l == nil || l.unmatched == "" {
+	if l.unmatched == "" {
 		return nil
 	}
 	return fmt.Errorf("the head that --head names belongs to the %s log, but no match has that mode", l.unmatched)
@@ -142,7 +94,7 @@ func (l *signedLogs) included(ctx context.Context, text []byte, id, mode string)
 	}
 	tree := signedlog.Head{Size: p.Size, Root: root}
 	head, known := l.heads[mode]
-	if !known || l.unmatched == mode || head.Size != p.Size {
+	if !known || l.unmatched == mode || head.Size != p.Size || !l.compared[mode] {
 		d, err := l.advance(ctx, mode)
 		if d != nil || err != nil {
 			return d, err
@@ -152,25 +104,78 @@ func (l *signedLogs) included(ctx context.Context, text []byte, id, mode string)
 	return l.continues(ctx, mode, tree, head, "the proof of inclusion gives a tree of")
 }
 
-// advance requests the current head, which must continue the newest known head.
-func (l *signedLogs) advance(ctx context.Context, mode string) (*audit.Difference, error) {
+// advance requests the current head, which must continue the newest known head and
+// the remembered one. A server may lag behind another server of the same arena, so
+// advance asks again for a head that is too small.
+func (l *signedLogs) advance(ctx context.Context, mode string) (d *audit.Difference, err error) {
+	for try := 1; ; try++ {
+		var again bool
+		d, again, err = l.try(ctx, mode)
+		if d == nil || !again || try == signedTries {
+			return d, err
+		}
+		if err := eventstore.Sleep(ctx, signedWait); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// try requests the current head once. again is true if the head is too small.
+func (l *signedLogs) try(ctx context.Context, mode string) (d *audit.Difference, again bool, err error) {
 	text, err := l.get(ctx, "/log/"+mode+"/head")
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	h, err := signedlog.Open(text, mode, l.key)
 	if err != nil {
-		return signedDifference(strings.TrimSpace(string(text)), "a head that the platform key has signed: "+err.Error()), nil
+		return signedDifference(strings.TrimSpace(string(text)), "a head that the platform key has signed: "+err.Error()), false, nil
 	}
-	before, known := l.heads[mode]
-	l.heads[mode] = h
+	if before, known := l.heads[mode]; known {
+		what := "the earlier head has"
+		if l.computed[mode] {
+			what = "the leaves in the ladder's tree give"
+		}
+		if d, err := l.continues(ctx, mode, before, h, what); d != nil || err != nil {
+			return d, h.Size < before.Size, err
+		}
+	}
+	if !l.compared[mode] {
+		before, err := l.remember.read(resultsTree, mode)
+		if err != nil {
+			return nil, false, err
+		}
+		if before != nil {
+			d, err := l.continues(ctx, mode, before.Head, h, "the head in "+before.file+" has")
+			if d != nil && h.Size >= before.Size {
+				err = l.keepOther(mode, text, d)
+			}
+			if d != nil || err != nil {
+				return d, h.Size < before.Size, err
+			}
+		}
+	}
+	l.heads[mode], l.compared[mode], l.computed[mode] = h, true, false
 	if l.unmatched == mode {
 		l.unmatched = ""
 	}
-	if !known {
-		return nil, nil //nolint:nilnil // no difference, and no error
+	return nil, false, l.remember.write(resultsTree, mode, h, text)
+}
+
+// follows requires that the current head continues a head that was computed from
+// the leaves in a ladder's tree. So both trees contain the same results.
+func (l *signedLogs) follows(ctx context.Context, mode string, computed signedlog.Head) (*audit.Difference, error) {
+	if d, err := l.advance(ctx, mode); d != nil || err != nil {
+		return d, err
 	}
-	return l.continues(ctx, mode, before, h, "the earlier head has")
+	l.heads[mode], l.computed[mode] = computed, true
+	return l.advance(ctx, mode)
+}
+
+// keepOther stores a head that contradicts the remembered one, and names its file.
+func (l *signedLogs) keepOther(mode string, text []byte, d *audit.Difference) error {
+	file, err := l.remember.writeOther(resultsTree, mode, text)
+	d.Follows += "; the other head is in " + file
+	return err
 }
 
 // continues requires that the tree of head contains the earlier tree unchanged.
@@ -178,7 +183,7 @@ func (l *signedLogs) continues(ctx context.Context, mode string, before, head si
 	var hashes [][]byte
 	switch {
 	case before.Size > head.Size:
-		return signedDifference(fmt.Sprintf("a head of %d results", head.Size), fmt.Sprintf("at least %d: the log only grows", before.Size)), nil
+		return signedDifference("a signed head of "+describe(head), fmt.Sprintf("at least %d results, because the log only grows: %s %s", before.Size, what, describe(before))), nil
 	case before.Size < head.Size && before.Size > 0:
 		var shown struct{ Hashes [][]byte }
 		if _, err := l.getJSON(ctx, fmt.Sprintf("/log/%s/consistency?from=%d&to=%d", mode, before.Size, head.Size), &shown); err != nil {
@@ -201,37 +206,6 @@ func (l *signedLogs) inclusion(ctx context.Context, id, mode string) (p signedlo
 		}
 		if err := eventstore.Sleep(ctx, signedWait); err != nil {
 			return p, false, err
-		}
-	}
-}
-
-// getJSON makes a call and decodes the response. found is false if the status is
-// 404.
-func (l *signedLogs) getJSON(ctx context.Context, path string, into any) (found bool, err error) {
-	body, err := l.get(ctx, path)
-	if err != nil || body == nil {
-		return false, err
-	}
-	return true, json.Unmarshal(body, into)
-}
-
-// get makes a call and returns the response's body, or nil if the status is 404. If
-// the status is 429, it waits and tries again.
-func (l *signedLogs) get(ctx context.Context, path string) ([]byte, error) {
-	for {
-		a, err := l.arena.Call(ctx, http.MethodGet, path, nil)
-		var refused *client.Refusal
-		switch {
-		case !errors.As(err, &refused):
-			return a.Body, err
-		case refused.Status == http.StatusNotFound:
-			return nil, nil
-		case refused.Status != http.StatusTooManyRequests:
-			return nil, err
-		}
-		seconds, _ := strconv.Atoi(refused.RetryAfter) // without a value, wait 1 second
-		if err := eventstore.Sleep(ctx, time.Duration(max(1, seconds))*time.Second); err != nil {
-			return nil, err
 		}
 	}
 }

@@ -35,21 +35,39 @@ type fakeArena struct {
 	records [][]byte
 	leaves  [][]byte // leaves of the tree; at first, the leaves of the records
 	lie     func(path string, answer []byte) []byte
-	busy    int // number of calls to reject before the next call succeeds
+	busy    int                          // number of calls to reject before the next call succeeds
+	more    func(r *http.Request) []byte // answers other calls; may be nil
 }
 
 func newFakeArena(t *testing.T, matches int) *fakeArena {
 	t.Helper()
-	s := &fakeArena{key: ed25519.NewKeyFromSeed(bytes.Repeat([]byte{3}, 32))}
-	a := sample.New(sample.Options{Chance: 2, Bots: 4, PlatformKey: base64.StdEncoding.EncodeToString(s.key.Public().(ed25519.PublicKey))})
+	s := serveArena(t)
+	a := sample.New(sample.Options{Chance: 2, Bots: 4, PlatformKey: s.platformKey()})
 	for len(s.records) < matches {
-		s.records = append(s.records, a.Tick()...)
+		s.add(t, a.Tick()...)
 	}
-	for _, r := range s.records {
+	return s
+}
+
+func (s *fakeArena) platformKey() string {
+	return base64.StdEncoding.EncodeToString(s.key.Public().(ed25519.PublicKey))
+}
+
+// add adds records and their leaves.
+func (s *fakeArena) add(t *testing.T, records ...[]byte) {
+	for _, r := range records {
 		leaf, err := signedlog.Leaf(r)
 		require.NoError(t, err)
-		s.leaves = append(s.leaves, leaf)
+		s.records, s.leaves = append(s.records, r), append(s.leaves, leaf)
 	}
+}
+
+// serveArena serves an arena without matches, with a new platform key.
+func serveArena(t *testing.T) *fakeArena {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	s := &fakeArena{key: key}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.busy > 0 && strings.HasPrefix(r.URL.Path, "/log/") {
 			s.busy--
@@ -102,6 +120,11 @@ func (s *fakeArena) answer(t *testing.T, r *http.Request) []byte {
 		b, err := json.Marshal(v)
 		require.NoError(t, err)
 		return b
+	}
+	if s.more != nil {
+		if body := s.more(r); body != nil {
+			return body
+		}
 	}
 	switch r.URL.Path {
 	case "/.well-known/arena.json":
@@ -200,7 +223,7 @@ func TestVerifyFindsWhatTheSignedLogHides(t *testing.T) {
 		if c.leaves != nil {
 			s.leaves = c.leaves
 		}
-		args := []string{target}
+		args := []string{target, "--no-remember"}
 		if c.head != "" {
 			args = append(args, "--head", c.head)
 		}
@@ -249,26 +272,25 @@ func TestVerifyRecomputesAHead(t *testing.T) {
 	}
 	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{3}, 32))
 	platform := base64.StdEncoding.EncodeToString(key.Public().(ed25519.PublicKey))
-	recompute := func(mode string, h signedlog.Head) (ladderReport, error) {
+	recompute := func(mode string, h signedlog.Head) error {
 		signed, err := signedlog.Sign(h, key)
 		require.NoError(t, err)
-		r := ladderReport{}
-		c := Cmd{Ladder: mode, Head: keep(t, signed)}
-		return r, c.recomputeHead(t.Context(), log, io.Discard, platform, &r)
+		l := ladderCheck{Cmd: &Cmd{Ladder: mode, Head: keep(t, signed)}, errOut: io.Discard}
+		return l.recomputeHead(t.Context(), log, platform)
 	}
 	for size := range uint64(3) {
 		h, err := signedlog.Recompute(t.Context(), log, ladder.Standard, size, func(uint64) {})
 		require.NoError(t, err)
 		require.Equal(t, size, h.Size)
 		h.Origin = "arena.example/log/standard"
-		_, err = recompute(ladder.Standard, h)
+		err = recompute(ladder.Standard, h)
 		require.NoError(t, err)
 		for _, other := range []signedlog.Head{{Origin: h.Origin, Size: size, Root: bytes.Repeat([]byte{1}, 32)}, {Origin: h.Origin, Size: 3, Root: h.Root}} {
 			var differs *audit.LadderDifference
-			_, err = recompute(ladder.Standard, other)
+			err = recompute(ladder.Standard, other)
 			require.ErrorAs(t, err, &differs)
 		}
-		_, err = recompute(ladder.Parley, h)
+		err = recompute(ladder.Parley, h)
 		require.ErrorContains(t, err, "belongs to the standard log")
 	}
 }

@@ -3,8 +3,6 @@ package verify
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -14,7 +12,6 @@ import (
 	"strings"
 
 	"hexarena/adapters/client"
-	"hexarena/adapters/rest"
 	"hexarena/cmd/arena/logs"
 	"hexarena/cmd/arena/remote"
 	"hexarena/domain/audit"
@@ -24,15 +21,15 @@ import (
 // matchSource yields the records to verify. It reads them from a file, if one is
 // named. Otherwise it reads one record from an arena, or else from the log.
 type matchSource struct {
-	file        string
-	id          string         // id of the only match; unused with a file
-	arena       *client.Client // nil if no arena is named
-	platformKey string         // of the arena, in base64
-	log         *esdb.Log      // nil if no log is named
-	total       int            // number of records
-	ids         []string       // ids of the records; for a file, only if there is a log
-	mode        string         // mode of the records, once a record was read; for a file, only if there is a log
-	text        []byte         // JSON of the only record; unused with a file
+	file  string
+	id    string         // id of the only match; unused with a file
+	arena *client.Client // nil if no arena is named
+	facts facts          // of the arena
+	log   *esdb.Log      // nil if no log is named
+	total int            // number of records
+	ids   []string       // ids of the records; for a file, only if there is a log
+	mode  string         // mode of the records, once a record was read; for a file, only if there is a log
+	text  []byte         // JSON of the only record; unused with a file
 }
 
 var (
@@ -135,10 +132,10 @@ func (s *matchSource) records() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) { yield(s.text, nil) }
 }
 
-// fetch asks the arena for its platform key, and for the record unless there is a
+// fetch asks the arena for the facts about it, and for the record unless there is a
 // file.
 func (s *matchSource) fetch(ctx context.Context) (err error) {
-	if s.platformKey, err = platformKey(ctx, s.arena); err != nil || s.file != "" {
+	if s.facts, err = fetchFacts(ctx, calls{s.arena}); err != nil || s.file != "" {
 		return err
 	}
 	a, err := s.arena.Call(ctx, http.MethodGet, "/matches/"+s.id, nil)
@@ -154,17 +151,4 @@ func (s *matchSource) fetch(ctx context.Context) (err error) {
 	}
 	s.text, s.mode = a.Body, r.Mode
 	return nil
-}
-
-// platformKey requests an arena's public key, in base64.
-func platformKey(ctx context.Context, arena *client.Client) (string, error) {
-	a, err := arena.Call(ctx, http.MethodGet, "/.well-known/arena.json", nil)
-	if err != nil {
-		return "", fmt.Errorf("read the platform key: %w", err)
-	}
-	var body rest.Arena
-	if err := json.Unmarshal(a.Body, &body); err != nil || body.PublicKey == "" {
-		return "", errors.New("read the platform key: the arena's response contains no key")
-	}
-	return body.PublicKey, nil
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"hexarena/domain/audit"
 )
@@ -13,7 +15,8 @@ type tally struct {
 	Matches    int               `json:"matches"`
 	Events     int               `json:"events"`
 	Checks     []checkTally      `json:"checks"`
-	Match      string            `json:"match,omitempty"` // the only match, or the match that differs
+	SeedFrom   map[string]int    `json:"seedFrom,omitempty"` // number of matches by who shared in their seeds
+	Match      string            `json:"match,omitempty"`    // the only match, or the match that differs
 	Difference *audit.Difference `json:"difference,omitempty"`
 }
 
@@ -29,6 +32,12 @@ func (t *tally) add(r audit.Report) {
 	t.Matches++
 	t.Events += r.Events
 	t.Match, t.Difference = r.Match, r.Difference
+	if r.SeedFrom != "" {
+		if t.SeedFrom == nil {
+			t.SeedFrom = map[string]int{}
+		}
+		t.SeedFrom[r.SeedFrom]++
+	}
 	for _, c := range r.Checks {
 		sum := t.check(c.Name)
 		if c.Made {
@@ -83,6 +92,7 @@ func (t *tally) print(w io.Writer) {
 			fmt.Fprintf(w, "%-12s %d correct\n", c.Name, c.Count)
 		}
 	}
+	t.printSeeds(w)
 	switch {
 	case t.Difference != nil:
 		at := "in the record"
@@ -94,5 +104,16 @@ func (t *tally) print(w io.Writer) {
 		fmt.Fprintf(w, "match %s follows from its seed and its answers: %d events\n", t.Match, t.Events)
 	default:
 		fmt.Fprintf(w, "all %d matches follow from their seeds and answers: %d events\n", t.Matches, t.Events)
+	}
+}
+
+// printSeeds says who shared in the seeds.
+func (t *tally) printSeeds(w io.Writer) {
+	for _, who := range slices.Sorted(maps.Keys(t.SeedFrom)) {
+		of := ""
+		if t.Matches > 1 {
+			of = fmt.Sprintf(" (%d matches)", t.SeedFrom[who])
+		}
+		fmt.Fprintf(w, "%-12s %s%s\n", "seed from", who, of)
 	}
 }

@@ -25,16 +25,20 @@ type Cmd struct {
 	Arena      string `placeholder:"URL" help:"The arena that provides the platform key, and the match if you name it by its id (default: without --eventstore, the arena you last signed in to, else http://127.0.0.1:8080)."`
 	EventStore string `name:"eventstore" placeholder:"ESDB://…" help:"A log that contains the ladder: also recompute the rating change."`
 	Nonces     string `placeholder:"FILE" help:"An owner's notes of nonces and commitments; docs/audit.md defines the format."`
-	Head       string `placeholder:"FILE" help:"A saved head of the arena's signed log: the arena's current head must continue it. With --ladder, the matches in the log must produce this head."`
-	Ladder     string `enum:"standard,parley," default:"" placeholder:"MODE" help:"Recompute a whole ladder instead, from its first match; needs --eventstore."`
-	JSON       bool   `name:"json" help:"Print one JSON object."`
+	Head       string `placeholder:"FILE" help:"A saved head of one of the arena's signed trees: the arena's current head must continue it. With --ladder, the events must produce this head."`
+	Policy     string `placeholder:"FILE" help:"A policy (C2SP tlog-policy): its witnesses must have cosigned the head of the ladder's tree."`
+	Ladder     string `enum:"standard,parley," default:"" placeholder:"MODE" help:"Recompute a whole ladder instead, from its first match. The events come from --eventstore, or else from the arena."`
+
+	BeaconChain string `default:"quicknet" placeholder:"CHAIN" help:"The drand chain to trust: quicknet, or HASH:PUBLICKEY in hex."`
+	Remember    bool   `default:"true" negatable:"" help:"Remember the newest head of each tree in your configuration folder, and require that the next head continues it."`
+	JSON        bool   `name:"json" help:"Print one JSON object."`
 }
 
 // Validate is called by the flag parser.
 func (c *Cmd) Validate() error {
 	switch {
-	case c.Ladder != "" && (c.What != "" || c.EventStore == "" || c.Nonces != ""):
-		return errors.New("--ladder needs --eventstore, and cannot be combined with a match or --nonces")
+	case c.Ladder != "" && (c.What != "" || c.Nonces != ""):
+		return errors.New("--ladder cannot be combined with a match or --nonces")
 	case c.Ladder == "" && c.What == "":
 		return errors.New("verify needs a match (an id, an address or a file) or --ladder")
 	}
@@ -94,31 +98,74 @@ func (c *Cmd) verifyMatches(ctx context.Context, out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	signed, err := newSignedLogs(source.arena, source.platformKey, c.Head)
+	arena, err := c.arenaChecks(source)
 	if err != nil {
 		return err
 	}
-	total, err := verifyAll(ctx, errOut, source, evidence, signed)
+	total, err := verifyAll(ctx, errOut, source, evidence, arena)
 	if err != nil {
 		return err
 	}
-	if err := signed.unused(); err != nil && total.Difference == nil {
-		return err
+	if arena != nil && total.Difference == nil {
+		if err := arena.unused(); err != nil {
+			return err
+		}
 	}
 	return total.report(out, c.JSON)
 }
 
-func verifyAll(ctx context.Context, errOut io.Writer, source *matchSource, evidence audit.Evidence, signed *signedLogs) (total tally, err error) {
+// arenaChecks reads the files that the checks against an arena need. It returns nil
+// if no arena is named.
+func (c *Cmd) arenaChecks(source *matchSource) (*arenaChecks, error) {
+	if source.arena == nil {
+		for flag, value := range map[string]string{"--head": c.Head, "--policy": c.Policy} {
+			if value != "" {
+				return nil, fmt.Errorf("%s needs --arena, or the match's address", flag)
+			}
+		}
+		return nil, nil //nolint:nilnil // verifying without an arena is no error
+	}
+	trust, err := c.trust(source.facts)
+	if err != nil {
+		return nil, err
+	}
+	batch := 1
+	if source.total > 1 {
+		batch = maxBatch
+	}
+	return newArenaChecks(calls{source.arena}, trust.heads, trust.saved, trust.policy, batch), nil
+}
+
+// trust is what the caller knows about an arena's trees.
+type trust struct {
+	heads  heads
+	saved  *saved
+	policy *policy
+}
+
+func (c *Cmd) trust(f facts) (t trust, err error) {
+	key, err := ed25519Key(f.platformKey)
+	if err != nil {
+		return t, err
+	}
+	if t.heads, err = openHeads(key, c.Remember); err != nil {
+		return t, err
+	}
+	if t.saved, err = readSaved(c.Head, key); err != nil {
+		return t, err
+	}
+	t.policy, err = readPolicy(c.Policy)
+	return t, err
+}
+
+func verifyAll(ctx context.Context, errOut io.Writer, source *matchSource, evidence audit.Evidence, arena *arenaChecks) (total tally, err error) {
 	p := progress.New(errOut, "matches")
 	defer p.Finish()
 	for text, err := range source.records() {
 		if err != nil {
 			return total, err
 		}
-		report, err := recompute(text, evidence)
-		if err == nil && report.Difference == nil {
-			err = signed.check(ctx, text, &report)
-		}
+		report, err := recompute(ctx, text, evidence, arena)
 		if err != nil {
 			return total, err
 		}
@@ -133,7 +180,9 @@ func verifyAll(ctx context.Context, errOut io.Writer, source *matchSource, evide
 	return total, nil
 }
 
-func recompute(text []byte, e audit.Evidence) (audit.Report, error) {
+// recompute checks one record, and compares it with its arena's trees unless arena
+// is nil.
+func recompute(ctx context.Context, text []byte, e audit.Evidence, arena *arenaChecks) (audit.Report, error) {
 	r, err := audit.Parse(text)
 	if err != nil {
 		return audit.Report{}, err
@@ -141,7 +190,23 @@ func recompute(text []byte, e audit.Evidence) (audit.Report, error) {
 	if r.Running() {
 		return audit.Report{}, errRunning(r.ID)
 	}
-	return audit.Match(r, e), nil
+	var inTree *audit.Difference
+	if arena != nil {
+		if inTree, err = arena.gather(ctx, r, &e); err != nil {
+			return audit.Report{}, err
+		}
+	}
+	report := audit.Match(r, e)
+	switch {
+	case report.Difference != nil:
+	case inTree != nil:
+		report.Difference = inTree
+	case arena == nil:
+		withoutArena(&report)
+	default:
+		err = arena.check(ctx, text, &report)
+	}
+	return report, err
 }
 
 func errRunning(id string) error {
@@ -164,10 +229,15 @@ func (c *Cmd) gather(ctx context.Context, errOut io.Writer, source *matchSource)
 		if err := source.fetch(ctx); err != nil {
 			return e, err
 		}
-		e.PlatformKey = source.platformKey
+		e.PlatformKey = source.facts.platformKey
+		var err error
+		if e.SeedKeys, err = fetchSeedKeys(ctx, calls{source.arena}); err != nil {
+			return e, err
+		}
 	}
-	if source.log == nil {
-		return e, nil
+	var err error
+	if e.Beacons, err = c.beacons(source.facts); err != nil || source.log == nil {
+		return e, err
 	}
 	return e, source.gatherFromLog(ctx, errOut, &e)
 }

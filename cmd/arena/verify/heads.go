@@ -1,0 +1,126 @@
+package verify
+
+import (
+	"crypto/ed25519"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"hexarena/cmd/arena/remote"
+	"hexarena/domain/ladder"
+	"hexarena/projections/signedlog"
+)
+
+// The trees of a mode. Each has its own signed heads.
+const (
+	resultsTree = "results"
+	ladderTree  = "ladder"
+)
+
+// heads remembers the newest head of each tree of an arena, so that the arena
+// cannot show another history later. A file holds one head, exactly as the arena
+// signed it. The folder is named after the platform key, so an arena keeps its
+// heads if its address changes.
+type heads struct {
+	folder string // empty: remember nothing
+	key    ed25519.PublicKey
+}
+
+// remembered is a head in a file.
+type remembered struct {
+	signedlog.Head
+	file string
+}
+
+func openHeads(key ed25519.PublicKey, remember bool) (heads, error) {
+	if !remember {
+		return heads{key: key}, nil
+	}
+	folder, err := remote.ConfigFolder()
+	if err != nil {
+		return heads{}, fmt.Errorf("no folder for the heads to remember: %w; use --no-remember to remember none", err)
+	}
+	return heads{folder: filepath.Join(folder, "heads", hex.EncodeToString(key)), key: key}, nil
+}
+
+func (h heads) path(tree, mode string) string { return filepath.Join(h.folder, tree+"-"+mode) }
+
+// openHead checks the signature of a head of one of a mode's trees.
+func openHead(tree string, signed []byte, mode string, key ed25519.PublicKey) (signedlog.Head, error) {
+	if tree == ladderTree {
+		return signedlog.OpenLadder(signed, mode, key)
+	}
+	return signedlog.Open(signed, mode, key)
+}
+
+// read returns the remembered head of a tree, or nil if there is none.
+func (h heads) read(tree, mode string) (*remembered, error) {
+	if h.folder == "" {
+		return nil, nil //nolint:nilnil // nothing is remembered, and that is no error
+	}
+	r := &remembered{file: h.path(tree, mode)}
+	text, err := os.ReadFile(r.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // as above
+	}
+	if err == nil {
+		r.Head, err = openHead(tree, text, mode, h.key)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read as a remembered head: %w; fix it, or remove it to trust the arena's next head", r.file, err)
+	}
+	return r, nil
+}
+
+// write remembers a head that continues the remembered one. It keeps a larger head
+// that another process has remembered since.
+func (h heads) write(tree, mode string, head signedlog.Head, signed []byte) error {
+	if h.folder == "" {
+		return nil
+	}
+	before, err := h.read(tree, mode)
+	if err != nil || before != nil && before.Size >= head.Size {
+		return err
+	}
+	if err := remote.ReplaceFile(h.path(tree, mode), signed); err != nil {
+		return fmt.Errorf("remember the head of the %s tree: %w; use --no-remember to remember none", tree, err)
+	}
+	return nil
+}
+
+// writeOther stores a head that contradicts the remembered one, as evidence. It
+// returns the file's name.
+func (h heads) writeOther(tree, mode string, signed []byte) (string, error) {
+	file := h.path(tree, mode) + ".other"
+	return file, remote.ReplaceFile(file, signed)
+}
+
+// saved is the head in the file that --head names.
+type saved struct {
+	remembered
+
+	tree, mode string
+}
+
+// readSaved reads the file that --head names. It finds the head's tree and mode by
+// trying each. It returns nil without a file.
+func readSaved(file string, key ed25519.PublicKey) (*saved, error) {
+	if file == "" {
+		return nil, nil //nolint:nilnil // verifying without a saved head is no error
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("--head: %w", err)
+	}
+	for _, mode := range ladder.Modes {
+		for _, tree := range []string{resultsTree, ladderTree} {
+			if h, err := openHead(tree, text, mode, key); err == nil {
+				return &saved{remembered{h, file}, tree, mode}, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("--head %s: this arena's platform key has not signed this file as a head of a log", file)
+}

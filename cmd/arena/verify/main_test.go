@@ -1,0 +1,24 @@
+package verify
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+// TestMain gives the tests a configuration folder of their own. The tests run in
+// parallel, so they share it. Their arenas have different platform keys, or they
+// use --no-remember.
+func TestMain(m *testing.M) {
+	folder, err := os.MkdirTemp("", "arena-verify-*")
+	if err == nil {
+		err = os.Setenv("XDG_CONFIG_HOME", folder)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	status := m.Run()
+	_ = os.RemoveAll(folder) // a leftover folder harms no test
+	os.Exit(status)
+}

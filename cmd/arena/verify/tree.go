@@ -1,0 +1,242 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+
+	"filippo.io/torchwood"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"hexarena/domain/audit"
+	"hexarena/eventstore"
+	"hexarena/projections/signedlog"
+)
+
+// The names of the checks that need a ladder's tree.
+const (
+	checkTree      = "ladder tree" // the signed tree of the ladder, and that it continues the remembered head
+	checkWitnesses = "witnesses"   // the cosignatures that --policy demands
+)
+
+// errNoTree means that the arena serves no ladder tree, because it is older than
+// this program.
+var errNoTree = errors.New("the arena serves no tree of the ladder's events; it runs an older version")
+
+// tree is the signed tree of a mode's ladder, at the size of a checkpoint.
+type tree struct {
+	calls
+	mode   string
+	heads  heads
+	policy *policy // nil without --policy
+
+	saved    *remembered    // the head of this tree that --head names; nil if none
+	head     signedlog.Head // without a root before the first checkpoint
+	before   *remembered    // the remembered head that the first checkpoint continues; nil if none
+	cosigned []cosignature  // of the checkpoint, by witnesses of the policy
+
+	tiles  map[tlog.Tile][]byte
+	failed error // of the latest call for a tile
+
+	batch  int           // events that seatings requests at once
+	page   []ladderEvent // the latest batch
+	tables seatings      // the latest seating
+}
+
+// seatings holds the tables of one TablesSeated, by match.
+type seatings struct {
+	revision uint64
+	byMatch  map[string]audit.Seating // nil: none was read yet
+}
+
+// newTree returns a tree before its first checkpoint.
+func newTree(c calls, mode string, h heads, p *policy, batch int) *tree {
+	return &tree{calls: c, mode: mode, heads: h, policy: p, tiles: map[tlog.Tile][]byte{}, batch: batch}
+}
+
+func treeDifference(log, follows string) *audit.Difference {
+	return &audit.Difference{Check: checkTree, Log: log, Follows: follows}
+}
+
+// describeTree returns a short description of a ladder's tree.
+func describeTree(h signedlog.Head) string {
+	return fmt.Sprintf("%d events with the root %s", h.Size, base64.StdEncoding.EncodeToString(h.Root))
+}
+
+// advance requests the current checkpoint. It must satisfy the policy, and continue
+// the newest known head. A server may lag behind another server of the same arena,
+// and witnesses need a moment, so advance asks up to signedTries times.
+func (t *tree) advance(ctx context.Context) (d *audit.Difference, err error) {
+	for try := 1; ; try++ {
+		var again bool
+		d, again, err = t.try(ctx)
+		if d == nil || !again || try == signedTries {
+			return d, err
+		}
+		if err := eventstore.Sleep(ctx, signedWait); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// try requests the current checkpoint once. again is true if a later checkpoint may
+// be better.
+func (t *tree) try(ctx context.Context) (d *audit.Difference, again bool, err error) {
+	signed, err := t.get(ctx, "/ladder/"+t.mode+"/checkpoint")
+	if err != nil {
+		return nil, false, err
+	}
+	earlier, err := t.earlier()
+	if err != nil {
+		return nil, false, err
+	}
+	if signed == nil {
+		if len(earlier) > 0 {
+			return treeDifference("no tree of the ladder's events", "a head that continues the earlier one: "+describeTree(earlier[0].Head)), false, nil
+		}
+		return nil, false, errNoTree
+	}
+	h, err := signedlog.OpenLadder(signed, t.mode, t.heads.key)
+	if err != nil {
+		return treeDifference(shortenText(signed), "a checkpoint that the platform key has signed: "+err.Error()), false, nil
+	}
+	if t.policy != nil {
+		t.cosigned, err = t.policy.check(signed, h.Origin, t.heads.key)
+		if errors.Is(err, errQuorum) {
+			return &audit.Difference{Check: checkWitnesses, Log: "a checkpoint of " + describeTree(h), Follows: "a checkpoint that satisfies " + t.policy.file + ": " + err.Error()}, true, nil
+		}
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	for _, before := range earlier {
+		d, again, err := t.continues(ctx, h, signed, before)
+		if d != nil || err != nil {
+			return d, again, err
+		}
+	}
+	t.head = h
+	return nil, false, t.heads.write(ladderTree, t.mode, h, signed)
+}
+
+// earlier returns the heads that the next checkpoint must continue. At first, these
+// are the remembered head and the head that --head names.
+func (t *tree) earlier() (list []remembered, err error) {
+	if t.head.Root != nil {
+		return []remembered{{Head: t.head}}, nil
+	}
+	if t.before, err = t.heads.read(ladderTree, t.mode); err != nil {
+		return nil, err
+	}
+	for _, r := range []*remembered{t.before, t.saved} {
+		if r != nil {
+			list = append(list, *r)
+		}
+	}
+	return list, nil
+}
+
+// continues requires that the tree of head contains the earlier tree unchanged. The
+// tiles of the tree prove it.
+func (t *tree) continues(ctx context.Context, head signedlog.Head, signed []byte, before remembered) (d *audit.Difference, again bool, err error) {
+	expected := "a head that continues the earlier one: " + describeTree(before.Head)
+	if before.file != "" {
+		expected += " in " + before.file
+	}
+	if head.Size < before.Size {
+		return treeDifference("a head of "+describeTree(head), expected+"; the ladder only grows"), true, nil
+	}
+	root, d, err := t.rootAt(ctx, head, before.Size)
+	if d != nil || err != nil || bytes.Equal(root, before.Root) {
+		return d, false, err
+	}
+	if before.file != "" {
+		other, err := t.heads.writeOther(ladderTree, t.mode, signed)
+		if err != nil {
+			return nil, false, err
+		}
+		expected += "; the other head is in " + other
+	}
+	return treeDifference("a head of "+describeTree(head), expected), false, nil
+}
+
+// rootAt returns the root that the first events of the tree of head had. It
+// authenticates the tiles against head.
+func (t *tree) rootAt(ctx context.Context, head signedlog.Head, size uint64) ([]byte, *audit.Difference, error) {
+	h, err := tlog.TreeHash(int64(size), t.hashes(ctx, head))
+	if d, err := t.blame(err); d != nil || err != nil {
+		return nil, d, err
+	}
+	return h[:], nil, nil
+}
+
+// hashes reads hashes of the tree of head from its tiles.
+func (t *tree) hashes(ctx context.Context, head signedlog.Head) tlog.HashReader {
+	t.failed = nil
+	return torchwood.TileHashReaderWithContext(ctx, treeOf(head), t)
+}
+
+func treeOf(h signedlog.Head) tlog.Tree {
+	return tlog.Tree{N: int64(h.Size), Hash: tlog.Hash(h.Root)}
+}
+
+// blame tells apart calls that failed from tiles that contradict their tree.
+func (t *tree) blame(err error) (*audit.Difference, error) {
+	switch {
+	case err == nil:
+		return nil, nil
+	case t.failed != nil:
+		return nil, t.failed
+	}
+	return treeDifference("tiles that contradict the checkpoint: "+err.Error(), "the tiles of "+describeTree(t.head)), nil
+}
+
+// ReadTiles implements torchwood.TileReader.
+func (t *tree) ReadTiles(ctx context.Context, tiles []tlog.Tile) ([][]byte, error) {
+	var list [][]byte
+	for _, tile := range tiles {
+		data, cached := t.tiles[tile]
+		if !cached {
+			var err error
+			if data, err = t.ReadEndpoint(ctx, torchwood.TilePath(tile)); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, data)
+	}
+	return list, nil
+}
+
+// SaveTiles implements torchwood.TileReader. It caches authenticated tiles of
+// hashes. Entries are read only once, so they are not cached.
+func (t *tree) SaveTiles(tiles []tlog.Tile, data [][]byte) {
+	for i, tile := range tiles {
+		if tile.L >= 0 {
+			t.tiles[tile] = data[i]
+		}
+	}
+}
+
+// ReadEndpoint implements torchwood.TileReader.
+func (t *tree) ReadEndpoint(ctx context.Context, path string) ([]byte, error) {
+	path = "/ladder/" + t.mode + "/" + path
+	data, err := t.get(ctx, path)
+	if err == nil && data == nil {
+		err = fmt.Errorf("the arena does not serve %s, which belongs to its tree", path)
+	}
+	if err != nil {
+		t.failed = err
+	}
+	return data, err
+}
+
+// shortenText cuts a text that should be a checkpoint, so that it fits into a line.
+func shortenText(text []byte) string {
+	const most = 400
+	if len(text) > most {
+		text = text[:most]
+	}
+	return fmt.Sprintf("%q", text)
+}
