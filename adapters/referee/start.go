@@ -69,6 +69,7 @@ func (p *run) publish(ctx context.Context) error {
 	err := p.options.Publish(waiting, p.seating)
 	switch {
 	case err == nil:
+		p.log().Debug("a signed head includes the seating", "revision", p.seating.Revision)
 		return nil
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w: %w", errStopped, err)

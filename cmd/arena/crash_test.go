@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -38,8 +39,20 @@ func killAgainAndAgain(t *testing.T, kills int) {
 	rng := logtest.Random(t)
 	eventTrigger := &eventTrigger{}
 	s := newTestArena(t, quick...)
+	s.behindProxy()
 	s.start()
-	s.join(goodPlayers(t, 8, eventTrigger)...)
+	heads := newSavedHeads(t, s.base())
+	heads.watch(s.arena)
+	players := goodPlayers(t, 8, eventTrigger)
+	for _, p := range players {
+		p.upgrade = func(header http.Header) {
+			if err := heads.seated(header); err != nil && !errors.Is(err, errNoCheckpoint) {
+				t.Errorf("upgrade: %v", err)
+			}
+			eventTrigger.count()
+		}
+	}
+	s.join(players...)
 	var resumes []time.Duration
 	starts := 0 // kills during startup
 	for range kills {
@@ -55,14 +68,17 @@ func killAgainAndAgain(t *testing.T, kills int) {
 		began := time.Now()
 		back := eventTrigger.next()
 		s.start()
+		heads.watch(s.arena)
 		resumes = append(resumes, awaitEvent(t, back).Sub(began))
 	}
+	heads.check(t.Context())
 	c := s.settle()
+	heads.watching.Wait()
 	compared, claims := c.audit(t, s.players)
 	slices.Sort(resumes)
 	t.Logf("%d kills and %d more while it started, %d matches resumed by a claim, %d matches rated, "+
-		"%d public events equal to those of runs without a kill; from the start to the first request: median %v, max %v",
-		kills, starts, claims, len(c.order), compared, resumes[len(resumes)/2].Round(time.Millisecond), resumes[len(resumes)-1].Round(time.Millisecond))
+		"%d public events equal to those of runs without a kill, %d heads saved; from the start to the first request: median %v, max %v",
+		kills, starts, claims, len(c.order), compared, len(heads.bySize), resumes[len(resumes)/2].Round(time.Millisecond), resumes[len(resumes)-1].Round(time.Millisecond))
 	require.Positive(t, claims)
 	auditRecords(t, s, c)
 }

@@ -34,6 +34,14 @@ func playedLog(t testing.TB, folder string, n int) (p *process, connection strin
 	log, err := esdb.Open(connection, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	defer log.Close()
+	pourLog(t, made, log, "")
+	return p, connection
+}
+
+// pourLog appends the events of one log to another. It takes only streams whose
+// names begin with a prefix.
+func pourLog(t testing.TB, made *memory.Log, log eventstore.Log, prefix string) {
+	t.Helper()
 	var lot []eventstore.Event
 	var stream eventstore.StreamID
 	pour := func() {
@@ -45,13 +53,15 @@ func playedLog(t testing.TB, folder string, n int) (p *process, connection strin
 	}
 	for r, err := range made.ReadAll(t.Context(), 0, eventstore.ReadOptions{}) {
 		require.NoError(t, err)
+		if !strings.HasPrefix(string(r.Stream), prefix) {
+			continue
+		}
 		if r.Stream != stream || len(lot) == 1000 {
 			pour()
 		}
 		stream, lot = r.Stream, append(lot, r.Event)
 	}
 	pour()
-	return p, connection
 }
 
 // An export that is killed again and again at random points writes the same files as

@@ -85,6 +85,9 @@ func roaming() http.RoundTripper {
 }
 
 func beArena() {
+	if point := os.Getenv(holdAt); point != "" {
+		beHeld(point)
+	}
 	if err := os.Setenv(asArena, "plain"); err != nil {
 		panic(err)
 	}

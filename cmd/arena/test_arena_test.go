@@ -25,6 +25,7 @@ type testArena struct {
 	flags   []string
 	env     []string
 	arena   *process // the current process
+	front   *front   // nil: callers connect to the process itself
 	owners  []*demo.Owner
 	players []*testBot
 }
@@ -38,6 +39,9 @@ func (s *testArena) start(flags ...string) {
 	s.t.Helper()
 	s.launch(flags...)
 	base := s.arena.await(`Hex Arena is at (https?://\S+)`)[1]
+	if s.front != nil {
+		s.front.passTo(s.t, s.arena.await(`API on (http://\S+)`)[1])
+	}
 	for _, o := range s.owners {
 		o.Base = base
 	}

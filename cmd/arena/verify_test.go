@@ -102,7 +102,7 @@ func rotateAndStart(t *testing.T, s *testArena) {
 	s.stop()
 }
 
-func bodyOf(t *testing.T, url string) []byte {
+func bodyOf(t testing.TB, url string) []byte {
 	t.Helper()
 	res, err := http.Get(url)
 	require.NoError(t, err)

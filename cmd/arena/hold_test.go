@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"hexarena/domain/ladder"
+)
+
+// holdAt is an environment variable that makes a process of the arena stop one
+// goroutine at a point, so that a test can kill the process there. The rest of the
+// process continues. The process prints "held at" and the point.
+const holdAt = "HEXARENA_TEST_HOLD_AT"
+
+// The points of holdAt.
+const (
+	atFolded = "folded" // the read model has folded a seating, and no head includes it
+	atSigned = "signed" // a signed head includes a seating, and no bot has been dialed
+)
+
+func hold(point string) {
+	fmt.Println("held at " + point)
+	select {}
+}
+
+// beHeld runs `arena serve` with the arguments of this process, and stops at a
+// point.
+func beHeld(point string) {
+	var c cli
+	parser := kong.Must(&c, kong.Name("arena"), kong.DefaultEnvars("ARENA"), kong.Vars{"version": version()})
+	_, err := parser.Parse(os.Args[1:])
+	parser.FatalIfErrorf(err)
+	logger := slog.New(holder{slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}), point})
+	ctx := context.Background()
+	a, err := open(ctx, c.Serve.config, logger)
+	parser.FatalIfErrorf(err)
+	sign := a.heads.sign
+	a.heads.sign = func(mode string, size uint64, root []byte) (ladderHead, error) {
+		if point == atFolded && mode == ladder.Standard && size > 0 {
+			hold(point)
+		}
+		return sign(mode, size, root)
+	}
+	fmt.Printf("Hex Arena is at %s\n%s", a.baseURL, a.addresses())
+	parser.FatalIfErrorf(a.run(ctx))
+	os.Exit(0)
+}
+
+// holder is a log handler that stops the goroutine which logs that a signed head
+// includes a seating.
+type holder struct {
+	slog.Handler
+	point string
+}
+
+func (h holder) Handle(ctx context.Context, r slog.Record) error {
+	if h.point == atSigned && strings.HasPrefix(r.Message, "a signed head includes the seating") {
+		hold(h.point)
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h holder) WithAttrs(list []slog.Attr) slog.Handler {
+	return holder{h.Handler.WithAttrs(list), h.point}
+}
+
+func (h holder) WithGroup(name string) slog.Handler {
+	return holder{h.Handler.WithGroup(name), h.point}
+}
