@@ -51,6 +51,14 @@ type tests struct{ *testing.M }
 
 func (t tests) Run() int {
 	forgetSettings()
+	folder, err := os.MkdirTemp("", "arena-tests-*")
+	if err == nil {
+		err = os.Setenv("XDG_CONFIG_HOME", folder) // arena verify remembers heads there
+	}
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(folder) }() // a leftover folder harms no test
 	return t.M.Run()
 }
 
