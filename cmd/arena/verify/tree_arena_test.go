@@ -246,3 +246,7 @@ func newWitness(t testing.TB, name string) *torchwood.CosignatureSigner {
 }
 
 func (s *fakeArena) public() ed25519.PublicKey { return s.key.Public().(ed25519.PublicKey) }
+
+func randomnessOf(signature []byte) string {
+	return beacon.NewRound(beacon.Named{}, signature).Randomness
+}
