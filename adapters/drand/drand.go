@@ -139,7 +139,7 @@ func (c *Client) stale(now time.Time, newest uint64) error {
 		return fmt.Errorf("%w: the relay has not shown a valid round yet", ErrStale)
 	}
 	if age := now.Sub(chain.Time(newest)); age > beacon.Margin*chain.Period {
-		return fmt.Errorf("%w: its newest round, %d, is %s old; the limit is %s", ErrStale, newest, age.Round(time.Second), beacon.Margin*chain.Period)
+		return fmt.Errorf("%w: its newest round, %d, is %s old; the limit is %s", ErrStale, newest, age.Round(time.Millisecond), beacon.Margin*chain.Period)
 	}
 	return nil
 }

@@ -130,18 +130,30 @@ func (p *process) awaitExit() {
 // match and its groups.
 func (p *process) await(pattern string) []string {
 	p.t.Helper()
+	return p.awaitIn(&p.out, 0, pattern)
+}
+
+// awaitLog waits until the log lines of the process match a pattern, after the first
+// from bytes.
+func (p *process) awaitLog(from int, pattern string) {
+	p.t.Helper()
+	p.awaitIn(&p.err, from, pattern)
+}
+
+func (p *process) awaitIn(t *transcript, from int, pattern string) []string {
+	p.t.Helper()
 	find := regexp.MustCompile(pattern)
 	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
 	defer cancel()
 	for {
-		text, grown := p.out.read()
-		if found := find.FindStringSubmatch(text); found != nil {
+		text, grown := t.read()
+		if found := find.FindStringSubmatch(text[from:]); found != nil {
 			return found
 		}
 		select {
 		case <-grown:
 		case <-p.exited:
-			if found := find.FindStringSubmatch(p.out.String()); found != nil {
+			if found := find.FindStringSubmatch(t.String()[from:]); found != nil {
 				return found // the process printed it after the check above, before it exited
 			}
 			require.FailNow(p.t, "the process ended", "it printed: %s", last(p.err.String(), 2000))
