@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"hexarena/adapters/secrets"
@@ -74,7 +75,8 @@ func TestTwoProcessesRotateOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for _, s := range processes {
 			all.Go(func() {
-				r := rotateIfOlder(t, s, day)
+				r, err := s.RotateIfOlder(t.Context(), day, time.Now())
+				assert.NoError(t, err)
 				mu.Lock()
 				defer mu.Unlock()
 				if r.Added != "" {

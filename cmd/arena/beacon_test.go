@@ -65,6 +65,16 @@ func (u *upgrades) of(matchID string) (list []http.Header) {
 	return list
 }
 
+// matches returns the ids of all upgrades, in their order.
+func (u *upgrades) matches() (ids []string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, h := range u.all {
+		ids = append(ids, h.Get("x-arena-match"))
+	}
+	return ids
+}
+
 // join registers four bots whose upgrades are collected. first is called at the first
 // upgrade.
 func (u *upgrades) join(s *testArena, first func()) {
@@ -234,7 +244,7 @@ func TestNobodyIsSeatedWithoutTheBeacon(t *testing.T) {
 	require.Contains(t, strings.Split(metrics, "\n"), "arena_beacon_up 0")
 	require.Regexp(t, `(?m)^arena_beacon_failures_total\{reason="unavailable"\} [1-9]`, metrics)
 	require.Empty(t, append(s.list(matches.Running), s.list(matches.Completed)...))
-	require.Empty(t, u.all)
+	require.Empty(t, u.matches())
 
 	relay.Fail(drandtest.None)
 	s.finish(1)
@@ -255,17 +265,17 @@ func TestCrashBeforeTheStartKeepsTheRound(t *testing.T) {
 
 	s.start()
 	s.arena.awaitLog(0, `level=ERROR msg="the match cannot start, because its seed needs a beacon.* chain=`+relay.Chain().Hash)
-	dialed := len(u.all)
+	dialed := len(u.matches())
 	require.Empty(t, append(s.list(matches.Running), s.list(matches.Completed)...))
 	s.stop()
-	require.Len(t, u.all, dialed)
+	require.Len(t, u.matches(), dialed)
 
 	s.start(flags...)
 	s.finish(1)
 	s.flags = append(s.flags, flags...) // for settle
 	s.settle()
 	tables := seatingsOf(t, s.data)
-	id := u.all[0].Get("x-arena-match")
+	id := u.matches()[0]
 	log, closeLog := openLog(t, s.data)
 	defer closeLog()
 	events := readStream(t, log, match.Stream(id), match.Decode)
@@ -289,7 +299,7 @@ func TestAbortOfAMatchThatWaitsForTheBeacon(t *testing.T) {
 	u, dialed := &upgrades{}, make(chan string, 1)
 	u.join(s.testArena, func() { relay.Fail(drandtest.Late); dialed <- "" })
 	<-dialed
-	id := u.all[0].Get("x-arena-match")
+	id := u.matches()[0]
 	require.Equal(t, "aborted: the match has no placements and changes no ratings\n", s.admin("abort", id, "--reason", "the relay is gone"))
 	s.arena.awaitLog(0, `msg="match over before its start" .*why=operator reason="the relay is gone"`)
 	s.stop()
