@@ -30,8 +30,12 @@ NPM_DIR := $(CACHE_DIR)/npm
 PYTHON_PACKAGES := duckdb==2.0.0 esdbclient==1.1.7 pandas==3.1.1 pyarrow==26.0.1
 PYTHON_DIR := $(CACHE_DIR)/python
 
+# Tests run this witness. It has a module of its own, so that the arena does not depend
+# on its libraries. `make deps` downloads and compiles them.
+LITEWITNESS := cmd/arena/testdata/litewitness
+
 .PHONY: deps
-deps: ## install the Debian packages (as root), npm modules and Python packages that tests need; print those that cannot be installed
+deps: ## install the Debian packages (as root), npm modules, Python packages and Go modules that tests need; print those that cannot be installed
 	@missing=; \
 	for need in node:nodejs npm:npm python3:python3 chromium:chromium; do \
 		command -v $${need%:*} > /dev/null || missing+=" $${need#*:}"; done; \
@@ -50,6 +54,8 @@ deps: ## install the Debian packages (as root), npm modules and Python packages 
 		mkdir -p "$(CACHE_DIR)" && python3 -m venv "$(PYTHON_DIR)" && "$(PYTHON_DIR)/bin/pip" install -q --disable-pip-version-check $(PYTHON_PACKAGES) 2> /dev/null \
 		&& echo "$(PYTHON_PACKAGES)" > "$(PYTHON_DIR)/packages"; } \
 	|| echo "pip cannot install $(PYTHON_PACKAGES). Tests that read exports with other programs, and tests of the Python client, will be skipped."
+	@$(GO) build -C $(LITEWITNESS) -o /dev/null filippo.io/torchwood/cmd/litewitness \
+	|| echo "Go cannot build litewitness. Tests of witnesses will fail."
 
 .PHONY: test
 test: deps ## run all tests, then run those that need no server or browser again under the race detector
