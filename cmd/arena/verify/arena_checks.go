@@ -54,7 +54,10 @@ func (a *arenaChecks) gather(ctx context.Context, r *audit.Record, e *audit.Evid
 	if t == nil || d != nil || err != nil {
 		return d, err
 	}
-	e.Seatings, d, err = t.seating(ctx, revision)
+	tables, d, err := t.seating(ctx, revision)
+	if d == nil {
+		e.Seatings = tables
+	}
 	return d, err
 }
 

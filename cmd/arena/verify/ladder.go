@@ -46,7 +46,8 @@ type treeReport struct {
 	Continues    *uint64       `json:"continues,omitempty"`    // size of the remembered head; nil if none was remembered
 	Results      uint64        `json:"results"`                // leaves; the signed log of results begins with them
 	NeverStarted int           `json:"neverStarted"`           // voided matches that never started
-	Cosigned     []cosignature `json:"cosignatures,omitempty"` // by witnesses of the policy
+	Witnessed    *uint64       `json:"witnessed,omitempty"`    // size of the newest tree that satisfies --policy
+	Cosigned     []cosignature `json:"cosignatures,omitempty"` // of that tree
 }
 
 // ladderCheck is one run of `arena verify --ladder`. It has a log, an arena or both.
@@ -227,6 +228,9 @@ func (l *ladderCheck) fold(ctx context.Context, folded *audit.Ladder, t *tree, s
 		return foldLog(ctx, l.log, l.errOut, l.Ladder, folded)
 	}
 	report := &treeReport{Size: t.head.Size, Cosigned: t.cosigned}
+	if t.policy != nil {
+		report.Witnessed = &t.witnessed.Size
+	}
 	if t.before != nil {
 		report.Continues = &t.before.Size
 	}
@@ -344,6 +348,6 @@ func (t *treeReport) print(out io.Writer) {
 		fmt.Fprintf(out, "the tree continues the remembered head of %d events\n", *t.Continues)
 	}
 	for _, c := range t.Cosigned {
-		fmt.Fprintf(out, "witness %s cosigned the tree at %s\n", c.Witness, c.At)
+		fmt.Fprintf(out, "witness %s cosigned the tree of %d events at %s\n", c.Witness, *t.Witnessed, c.At)
 	}
 }

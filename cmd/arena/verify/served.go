@@ -190,10 +190,16 @@ func (t *tree) seating(ctx context.Context, revision uint64) (map[string]audit.S
 		return t.tables.byMatch, nil, nil
 	}
 	none := map[string]audit.Seating{}
-	if revision >= t.head.Size {
+	if revision >= t.size() {
 		if d, err := t.advance(ctx); d != nil || err != nil || revision >= t.head.Size {
 			return none, d, err
 		}
+	}
+	if revision >= t.size() {
+		return none, &audit.Difference{
+			Check: checkWitnesses, Log: fmt.Sprintf("a seating at revision %d", revision),
+			Follows: fmt.Sprintf("a seating that the witnesses of %s have seen: they cosigned %s", t.policy.file, describeTree(t.witnessed)),
+		}, nil
 	}
 	e, d, err := t.event(ctx, revision)
 	if d != nil || err != nil || e.name != (ladder.TablesSeated{}).EventType() {

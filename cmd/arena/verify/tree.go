@@ -32,10 +32,12 @@ type tree struct {
 	heads  heads
 	policy *policy // nil without --policy
 
-	saved    *remembered    // the head of this tree that --head names; nil if none
-	head     signedlog.Head // without a root before the first checkpoint
-	before   *remembered    // the remembered head that the first checkpoint continues; nil if none
-	cosigned []cosignature  // of the checkpoint, by witnesses of the policy
+	saved  *remembered    // the head of this tree that --head names; nil if none
+	head   signedlog.Head // without a root before the first checkpoint
+	before *remembered    // the remembered head that the first checkpoint continues; nil if none
+
+	witnessed signedlog.Head // the newest head that satisfies the policy; it has no more events than head
+	cosigned  []cosignature  // of witnessed, by witnesses of the policy
 
 	tiles  map[tlog.Tile][]byte
 	failed error // of the latest call for a tile
@@ -65,8 +67,8 @@ func describeTree(h signedlog.Head) string {
 	return fmt.Sprintf("%d events with the root %s", h.Size, base64.StdEncoding.EncodeToString(h.Root))
 }
 
-// advance requests the current checkpoint. It must satisfy the policy, and continue
-// the newest known head. A server may lag behind another server of the same arena,
+// advance requests the current checkpoint. It must continue the newest known head,
+// and contain a tree that satisfies the policy. A server may lag behind another server of the same arena,
 // and witnesses need a moment, so advance asks up to signedTries times.
 func (t *tree) advance(ctx context.Context) (d *audit.Difference, err error) {
 	for try := 1; ; try++ {
@@ -102,15 +104,6 @@ func (t *tree) try(ctx context.Context) (d *audit.Difference, again bool, err er
 	if err != nil {
 		return treeDifference(shortenText(signed), "a checkpoint that the platform key has signed: "+err.Error()), false, nil
 	}
-	if t.policy != nil {
-		t.cosigned, err = t.policy.check(signed, h.Origin, t.heads.key)
-		if errors.Is(err, errQuorum) {
-			return &audit.Difference{Check: checkWitnesses, Log: "a checkpoint of " + describeTree(h), Follows: "a checkpoint that satisfies " + t.policy.file + ": " + err.Error()}, true, nil
-		}
-		if err != nil {
-			return nil, false, err
-		}
-	}
 	for _, before := range earlier {
 		d, again, err := t.continues(ctx, h, signed, before)
 		if d != nil || err != nil {
@@ -118,7 +111,73 @@ func (t *tree) try(ctx context.Context) (d *audit.Difference, again bool, err er
 		}
 	}
 	t.head = h
-	return nil, false, t.heads.write(ladderTree, t.mode, h, signed)
+	if err := t.heads.write(ladderTree, t.mode, h, signed); err != nil || t.policy == nil {
+		return nil, false, err
+	}
+	d, err = t.quorum(ctx, signed)
+	return d, true, err
+}
+
+// size is the number of events that the caller accepts: those that the witnesses of
+// the policy have seen, or all of them without a policy.
+func (t *tree) size() uint64 {
+	if t.policy != nil {
+		return t.witnessed.Size
+	}
+	return t.head.Size
+}
+
+// quorum finds a checkpoint that satisfies the policy. The newest checkpoint may not
+// have its cosignatures yet, so quorum also asks for the newest one with at least 1,
+// 2, … of them (docs/protocol.md, "Witnesses of the ladder tree").
+func (t *tree) quorum(ctx context.Context, newest []byte) (*audit.Difference, error) {
+	missing := ""
+	for n, signed := 1, newest; signed != nil; n++ {
+		h, err := signedlog.OpenLadder(signed, t.mode, t.heads.key)
+		if err != nil {
+			return treeDifference(shortenText(signed), "a checkpoint that the platform key has signed: "+err.Error()), nil
+		}
+		cosigned, err := t.policy.check(signed, h.Origin, t.heads.key)
+		if err == nil {
+			t.witnessed, t.cosigned = h, cosigned
+			return t.agree(ctx, h, signed)
+		}
+		if !errors.Is(err, errQuorum) {
+			return nil, err
+		}
+		missing = err.Error()
+		if n > len(t.policy.witnesses) {
+			break
+		}
+		if signed, err = t.get(ctx, fmt.Sprintf("/ladder/%s/checkpoint?cosignatures=%d", t.mode, n)); err != nil {
+			return nil, err
+		}
+	}
+	return &audit.Difference{
+		Check: checkWitnesses, Log: "a checkpoint of " + describeTree(t.head),
+		Follows: "a checkpoint that satisfies " + t.policy.file + ": " + missing,
+	}, nil
+}
+
+// agree requires that the cosigned tree is the beginning of the newest one, or the
+// other way round.
+func (t *tree) agree(ctx context.Context, cosigned signedlog.Head, signed []byte) (*audit.Difference, error) {
+	small, large := cosigned, t.head
+	if small.Size > large.Size {
+		small, large = large, small
+	}
+	root, d, err := t.rootAt(ctx, large, small.Size)
+	if d != nil || err != nil {
+		return d, err
+	}
+	if !bytes.Equal(root, small.Root) {
+		return treeDifference("a head of "+describeTree(t.head), "a head of the tree that witnesses cosigned: "+describeTree(cosigned)), nil
+	}
+	t.head = large
+	if cosigned.Size < large.Size {
+		return nil, nil //nolint:nilnil // no difference, and no error
+	}
+	return nil, t.heads.write(ladderTree, t.mode, cosigned, signed)
 }
 
 // earlier returns the heads that the next checkpoint must continue. At first, these

@@ -62,6 +62,7 @@ type treeArena struct {
 	keys      []rest.SeedKey
 	owners    map[string]string // of bots, in the leaderboard
 	size      int               // of the checkpoint; -1 for all entries
+	cosigned  []byte            // the checkpoint that has cosignatures; nil if the newest one has them
 }
 
 // newTreeArena serves an arena with a beacon after some ticks. Every third match is
@@ -172,7 +173,7 @@ func (s *treeArena) respond(r *http.Request) []byte {
 		require.NoError(s.t, err)
 		return b
 	}
-	rest1, isLadder := strings.CutPrefix(r.URL.Path, "/ladder/standard/")
+	path, isLadder := strings.CutPrefix(r.URL.Path, "/ladder/standard/")
 	switch {
 	case r.URL.Path == "/.well-known/arena.json":
 		return encode(map[string]any{"publicKey": s.platformKey(), "beacon": s.chain.Info()})
@@ -186,12 +187,14 @@ func (s *treeArena) respond(r *http.Request) []byte {
 		return encode(board)
 	case !isLadder:
 		return nil
-	case rest1 == "checkpoint":
+	case path == "checkpoint" && r.URL.Query().Has("cosignatures"):
+		return s.cosigned
+	case path == "checkpoint":
 		return s.checkpoint()
-	case rest1 == "events":
+	case path == "events":
 		return encode(s.page(r))
 	}
-	tile, err := torchwood.ParseTilePath(rest1)
+	tile, err := torchwood.ParseTilePath(path)
 	if err != nil {
 		return nil
 	}

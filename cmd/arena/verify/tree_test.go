@@ -221,12 +221,37 @@ func TestVerifyDemandsThePolicysQuorum(t *testing.T) {
 	s.witnesses = append(w[:2:2], newWitness(t, "unknown"))
 	out, errOut, status := s.ladder("--policy", file)
 	require.Zero(t, status, errOut)
-	require.Regexp(t, `(?m)^witness one cosigned the tree at 20\S+Z$`, out)
-	require.Regexp(t, `(?m)^witness two cosigned the tree at 20\S+Z$`, out)
+	require.Regexp(t, `(?m)^witness one cosigned the tree of 4 events at 20\S+Z$`, out)
+	require.Regexp(t, `(?m)^witness two cosigned the tree of 4 events at 20\S+Z$`, out)
 	require.NotContains(t, out, "unknown")
 	out, errOut, status = s.verify(target, "--policy", file)
 	require.Zero(t, status, errOut)
 	require.Regexp(t, `(?m)^witnesses +2 correct$`, out)
+
+	// The newest checkpoint has no cosignatures yet, but an earlier one has them. A match
+	// that was seated since is not accepted.
+	earlier := s.checkpoint()
+	s.add(t, s.arena.Tick()...)
+	s.witnesses = nil
+	s.publish()
+	s.cosigned = earlier
+	out, errOut, status = s.ladder("--policy", file)
+	require.Zero(t, status, errOut)
+	require.Contains(t, out, "the events are the 6 entries")
+	require.Contains(t, out, "witness two cosigned the tree of 4 events at ")
+	_, errOut, status = s.verify(target, "--policy", file)
+	require.Zero(t, status, errOut)
+	_, errOut, status = s.verify(s.URL+"/matches/"+s.id(t, 2), "--policy", file)
+	require.Equal(t, 1, status, errOut)
+	require.Contains(t, errOut, "witnesses: the log has a seating at revision 4; expected a seating that the witnesses of "+file+" have seen")
+
+	// The witnesses cosigned another tree.
+	s.change(0, func(data string) string { return strings.Replace(data, `"seedKey"`, `"other":1,"seedKey"`, 1) })
+	_, errOut, status = s.verify(target, "--policy", file, "--no-remember")
+	require.Equal(t, 1, status, errOut)
+	require.Contains(t, errOut, "expected a head of the tree that witnesses cosigned: 4 events")
+	s.cosigned = nil
+	s.publish()
 
 	// The operator shows this reader another tree. Only its own witness signs both.
 	s.witnesses = []*torchwood.CosignatureSigner{w[2], newWitness(t, "one")}
