@@ -31,13 +31,11 @@ func hold(point string) {
 // beHeld runs `arena serve` with the arguments of this process, and stops at a
 // point.
 func beHeld(point string) {
-	var c cli
-	parser := kong.Must(&c, kong.Name("arena"), kong.DefaultEnvars("ARENA"), kong.Vars{"version": version()})
-	_, err := parser.Parse(os.Args[1:])
+	c, parser, err := parsed(os.Args[1:])
 	parser.FatalIfErrorf(err)
 	logger := slog.New(holder{slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}), point})
 	ctx := context.Background()
-	a, err := open(ctx, c.Serve.config, logger)
+	a, err := open(ctx, c, logger)
 	parser.FatalIfErrorf(err)
 	sign := a.heads.sign
 	a.heads.sign = func(mode string, size uint64, root []byte) (ladderHead, error) {
@@ -49,6 +47,14 @@ func beHeld(point string) {
 	fmt.Printf("Hex Arena is at %s\n%s", a.baseURL, a.addresses())
 	parser.FatalIfErrorf(a.run(ctx))
 	os.Exit(0)
+}
+
+// parsed parses the arguments of `arena serve`.
+func parsed(args []string) (config, *kong.Kong, error) {
+	var c cli
+	parser := kong.Must(&c, kong.Name("arena"), kong.DefaultEnvars("ARENA"), kong.Vars{"version": version()})
+	_, err := parser.Parse(args)
+	return c.Serve.config, parser, err
 }
 
 // holder is a log handler that stops the goroutine which logs that a signed head

@@ -45,7 +45,7 @@ func newLadderHeads(log signedLogReader, sign func(mode string, size uint64, roo
 	return &ladderHeads{log: log, sign: sign, logger: logger, heads: map[string]ladderHead{}, changed: make(chan struct{})}
 }
 
-// Run keeps the heads up to date until ctx ends.
+// Run keeps the heads up to date until ctx ends or the read model stops.
 func (h *ladderHeads) Run(ctx context.Context) {
 	select {
 	case <-h.log.whole:
@@ -54,6 +54,9 @@ func (h *ladderHeads) Run(ctx context.Context) {
 	}
 	for {
 		changed := h.log.runner.Changed()
+		if h.log.runner.Err() != nil {
+			return
+		}
 		var retry <-chan time.Time
 		for _, mode := range ladder.Modes {
 			if err := h.renew(ctx, mode); err != nil && ctx.Err() == nil {
@@ -114,7 +117,7 @@ func (h *ladderHeads) Changed() <-chan struct{} {
 func (h *ladderHeads) Publish(ctx context.Context, mode string, revision uint64) error {
 	for {
 		changed := h.Changed()
-		if head, ok := h.newest(mode); ok && head.Size > revision {
+		if head, err := h.Head(mode); err == nil && head.Size > revision {
 			return nil
 		}
 		select {
