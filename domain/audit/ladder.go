@@ -44,6 +44,7 @@ type LadderTotals struct {
 type entry struct {
 	Seating
 	status string
+	why    string             // of its MatchVoided; empty unless it is aborted
 	rated  []ladder.RatedSeat // nil unless it is completed
 }
 
@@ -135,7 +136,7 @@ func (l *Ladder) rate(e ladder.RatingsChanged) *LadderDifference {
 			return differ(e.MatchID, fmt.Sprintf("bot %s has %s", s.BotID, describe(s.After)), describe(want.After))
 		}
 	}
-	l.close(e.MatchID, completed, e.Seats)
+	l.close(e.MatchID, completed, "", e.Seats)
 	l.Totals.Rated++
 	l.Totals.Changes += len(e.Seats)
 	return nil
@@ -148,16 +149,16 @@ func (l *Ladder) void(e ladder.MatchVoided) *LadderDifference {
 	if s, _ := l.state.Seating(e.MatchID); e.Why == ladder.WhyBeacon && s.Beacon == nil {
 		return differ(e.MatchID, fmt.Sprintf("a voided match with the reason %q", e.Why), "another reason: its seating names no round of a beacon")
 	}
-	l.close(e.MatchID, aborted, nil)
+	l.close(e.MatchID, aborted, e.Why, nil)
 	l.Totals.Voided++
 	l.Totals.Voids[e.Why]++
 	return nil
 }
 
 // close remembers the end of a watched match.
-func (l *Ladder) close(matchID, status string, rated []ladder.RatedSeat) {
+func (l *Ladder) close(matchID, status, why string, rated []ladder.RatedSeat) {
 	if m := l.watched[matchID]; m != nil {
-		m.status, m.rated = status, rated
+		m.status, m.why, m.rated = status, why, rated
 	}
 }
 

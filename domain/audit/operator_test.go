@@ -370,3 +370,23 @@ func TestVoidsAreCountedByCause(t *testing.T) {
 	_, err = fold(t, eventsOf(t, without))
 	require.ErrorContains(t, err, "names no round of a beacon")
 }
+
+// The record of an aborted match has the reason of its ladder.
+func TestTheReasonOfAnAbortIsCompared(t *testing.T) {
+	a, record := beaconArena(t)
+	e := evidenceOf(t, a, idOf(t, record))
+	with := func(status, reason string) *audit.Difference {
+		f := open(t, record)
+		f.object["status"], f.object["reason"] = status, reason
+		text, err := json.Marshal(f.object)
+		require.NoError(t, err)
+		return verify(t, text, e).Difference
+	}
+	require.Nil(t, with("aborted", "wall_clock"))
+	require.ErrorContains(t, with("aborted", "operator"), "expected aborted with the reason wall_clock")
+
+	a = sample.New(sample.Options{Chance: 5, Bots: 4})
+	record = a.Tick()[0]
+	e = audit.Evidence{}
+	require.ErrorContains(t, with("completed", "operator"), "a reason only in an aborted match")
+}

@@ -27,6 +27,9 @@ func (a *audit) rating() {
 	}
 	a.table(CheckRating, r.proof, &m.Seating)
 	a.compare(CheckRating, r.Status, m.status)
+	if r.reason != "" {
+		a.compare(CheckRating, "aborted with the reason "+r.reason, "aborted with the reason "+m.why)
+	}
 	for _, s := range m.rated {
 		a.ratedSeat(s)
 	}

@@ -26,6 +26,7 @@ type Record struct {
 	players    []player
 	startedAt  string
 	endedAt    string // empty if null
+	reason     string // why the match was aborted; empty if the record does not say
 	seed       seed.Seed
 	seeded     bool // the seed is published
 	commitment *seed.Seed
@@ -107,6 +108,7 @@ func (r *Record) read(in *strictjson.Reader) {
 		need("id", &r.ID), need("mode", &r.Mode), need("status", &r.Status),
 		need("players", func() { r.players = strictjson.List(in, func() player { return readPlayer(in) }) }),
 		need("startedAt", &r.startedAt), may("endedAt", &r.endedAt).OrNull(),
+		may("reason", &r.reason).OrNull(),
 		need("seed", func() { r.seed, r.seeded = readSeed(in), true }).OrNull(),
 		may("commitment", func() {
 			c := readSeed(in)

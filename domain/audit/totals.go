@@ -30,6 +30,9 @@ func (a *audit) totals() {
 	} else if !validTime(r.endedAt) {
 		a.differs(CheckRecord, 0, fmt.Sprintf("endedAt %q", r.endedAt), "a time as "+match.TimeFormat)
 	}
+	if r.reason != "" && r.Status != aborted {
+		a.differs(CheckRecord, 0, fmt.Sprintf("the reason %q of a %s match", r.reason, r.Status), "a reason only in an aborted match")
+	}
 	a.placements(last)
 }
 
