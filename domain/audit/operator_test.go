@@ -253,14 +253,14 @@ func TestNotesOfARound(t *testing.T) {
 // An operator changes the seatings of a ladder. Each test names the event at
 // which the checker finds the change.
 func TestDishonestSeatingsAreFound(t *testing.T) {
-	make := func() *sample.Ladder {
+	ticks := func() *sample.Ladder {
 		l := sample.NewBeaconLadder(9, &sample.Beacon{Chain: fakeChain(), Sign: fakeSignature})
 		for range 3 {
 			l.Tick()
 		}
 		return l
 	}
-	list := eventsOf(t, make())
+	list := eventsOf(t, ticks())
 	second := slices.IndexFunc(list[1:], func(e stored) bool { return e.name == "TablesSeated" }) + 1
 	candidates := func(e stored) []any { return e.data["candidates"].([]any) }
 	for name, c := range map[string]struct {
@@ -316,7 +316,7 @@ func TestDishonestSeatingsAreFound(t *testing.T) {
 		}, second, "from the published seed key"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, err := foldWith(t, c.forge(eventsOf(t, make())))
+			l, err := foldWith(t, c.forge(eventsOf(t, ticks())))
 			require.Error(t, err)
 			t.Log(err)
 			require.ErrorContains(t, err, c.says)
@@ -389,4 +389,22 @@ func TestTheReasonOfAnAbortIsCompared(t *testing.T) {
 	record = a.Tick()[0]
 	e = audit.Evidence{}
 	require.ErrorContains(t, with("completed", "operator"), "a reason only in an aborted match")
+}
+
+// The seatings of older arenas list no candidates. They keep the earlier checks.
+func TestSeatingsWithoutCandidatesAreNotRepeated(t *testing.T) {
+	list := storedLadder(t)
+	for _, e := range list {
+		for _, name := range []string{"candidates", "restMs", "beacon"} {
+			delete(e.data, name)
+		}
+	}
+	l, err := fold(t, list)
+	require.NoError(t, err)
+	require.Positive(t, l.Totals.Seatings)
+	require.Zero(t, l.Totals.Repeated)
+	table := tables(list[0])[0].(object)
+	table["bots"] = table["bots"].([]any)[:2]
+	_, err = fold(t, list)
+	require.ErrorContains(t, err, "a table of 2")
 }

@@ -17,6 +17,7 @@ import (
 	"hexarena/domain/audit/sample"
 	"hexarena/domain/ladder"
 	"hexarena/domain/seed"
+	"hexarena/projections/signedlog"
 )
 
 // These tests play a dishonest operator who controls everything that the arena
@@ -228,6 +229,17 @@ func TestVerifyNamesAMatchThatTheTreeDidNotSeat(t *testing.T) {
 	_, errOut, status = s.verify(target, "--no-remember")
 	require.Equal(t, 1, status, errOut)
 	require.Contains(t, errOut, "tiles that contradict the checkpoint")
+	s.lie = func(path string, answer []byte) []byte {
+		if !strings.HasSuffix(path, "/checkpoint") {
+			return answer
+		}
+		signed, err := signedlog.Sign(signedlog.Head{Origin: s.origin(), Size: 1 << 63, Root: make([]byte, 32)}, s.key)
+		require.NoError(t, err)
+		return signed
+	}
+	_, errOut, status = s.verify(target, "--no-remember")
+	require.Equal(t, 1, status, errOut)
+	require.Contains(t, errOut, "its size is more than")
 }
 
 // A nonce that the arena swapped is visible to the owner who noted the right one. A

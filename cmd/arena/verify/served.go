@@ -87,7 +87,7 @@ func (e ladderEvent) matches(raw []byte) (leaf []byte, d *audit.Difference) {
 	var parsed struct{ Leaf *string } // set for an event that adds a leaf to the tree of results
 	if err := json.Unmarshal(raw, &parsed); err == nil && parsed.Leaf != nil {
 		hash, err := hex.DecodeString(*parsed.Leaf)
-		if err != nil {
+		if err != nil || len(hash) != tlog.HashSize {
 			return nil, treeDifference(fmt.Sprintf("entry %d with the leaf %q", e.revision, *parsed.Leaf), "the hash of a leaf")
 		}
 		leaf = hash
@@ -98,8 +98,8 @@ func (e ladderEvent) matches(raw []byte) (leaf []byte, d *audit.Difference) {
 	return leaf, e.leafFits(leaf)
 }
 
-// leafFits requires a leaf for each rated match, and none for a seating or for a
-// match that never started.
+// leafFits requires a leaf for each rated match, and none for a seating. A voided
+// match has a leaf if it had started.
 func (e ladderEvent) leafFits(leaf []byte) *audit.Difference {
 	switch e.name {
 	case ladder.RatingsChanged{}.EventType():

@@ -68,8 +68,9 @@ func describeTree(h signedlog.Head) string {
 }
 
 // advance requests the current checkpoint. It must continue the newest known head,
-// and contain a tree that satisfies the policy. A server may lag behind another server of the same arena,
-// and witnesses need a moment, so advance asks up to signedTries times.
+// and contain a tree that satisfies the policy. A server may lag behind another
+// server of the same arena, and witnesses need a moment, so advance asks up to
+// signedTries times.
 func (t *tree) advance(ctx context.Context) (d *audit.Difference, err error) {
 	for try := 1; ; try++ {
 		var again bool
@@ -100,9 +101,9 @@ func (t *tree) try(ctx context.Context) (d *audit.Difference, again bool, err er
 		}
 		return nil, false, errNoTree
 	}
-	h, err := signedlog.OpenLadder(signed, t.mode, t.heads.key)
-	if err != nil {
-		return treeDifference(shortenText(signed), "a checkpoint that the platform key has signed: "+err.Error()), false, nil
+	h, d := t.open(signed)
+	if d != nil {
+		return d, false, nil
 	}
 	for _, before := range earlier {
 		d, again, err := t.continues(ctx, h, signed, before)
@@ -116,6 +117,21 @@ func (t *tree) try(ctx context.Context) (d *audit.Difference, again bool, err er
 	}
 	d, err = t.quorum(ctx, signed)
 	return d, true, err
+}
+
+// maxSize is the largest size of a tree. Package tlog counts hashes in an int64.
+const maxSize = 1 << 60
+
+// open checks the signature of a checkpoint.
+func (t *tree) open(signed []byte) (h signedlog.Head, d *audit.Difference) {
+	h, err := signedlog.OpenLadder(signed, t.mode, t.heads.key)
+	if err == nil && h.Size > maxSize {
+		err = fmt.Errorf("its size is more than %d", uint64(maxSize))
+	}
+	if err != nil {
+		return h, treeDifference(shortenText(signed), "a checkpoint that the platform key has signed: "+err.Error())
+	}
+	return h, nil
 }
 
 // size is the number of events that the caller accepts: those that the witnesses of
@@ -133,9 +149,9 @@ func (t *tree) size() uint64 {
 func (t *tree) quorum(ctx context.Context, newest []byte) (*audit.Difference, error) {
 	missing := ""
 	for n, signed := 1, newest; signed != nil; n++ {
-		h, err := signedlog.OpenLadder(signed, t.mode, t.heads.key)
-		if err != nil {
-			return treeDifference(shortenText(signed), "a checkpoint that the platform key has signed: "+err.Error()), nil
+		h, d := t.open(signed)
+		if d != nil {
+			return d, nil
 		}
 		cosigned, err := t.policy.check(signed, h.Origin, t.heads.key)
 		if err == nil {

@@ -24,7 +24,7 @@ type Cmd struct {
 	What       string `arg:"" optional:"" placeholder:"ID|URL|FILE" help:"A match's id, its URL at an arena, or a file of records: one record for the whole file, or one per line."`
 	Arena      string `placeholder:"URL" help:"The arena that provides the platform key, and the match if you name it by its id (default: without --eventstore, the arena you last signed in to, else http://127.0.0.1:8080)."`
 	EventStore string `name:"eventstore" placeholder:"ESDB://…" help:"A log that contains the ladder: also recompute the rating change."`
-	Nonces     string `placeholder:"FILE" help:"An owner's notes of nonces and commitments; docs/audit.md defines the format."`
+	Nonces     string `placeholder:"FILE" help:"An owner's notes of nonces, commitments and rounds; docs/audit.md defines the format."`
 	Head       string `placeholder:"FILE" help:"A saved head of one of the arena's signed trees: the arena's current head must continue it. With --ladder, the events must produce this head."`
 	Policy     string `placeholder:"FILE" help:"A policy (C2SP tlog-policy): its witnesses must have cosigned the head of the ladder's tree."`
 	Ladder     string `enum:"standard,parley," default:"" placeholder:"MODE" help:"Recompute a whole ladder instead, from its first match. The events come from --eventstore, or else from the arena."`
