@@ -114,6 +114,17 @@ func (a *witnessedArena) policyFile(n int, witnesses ...*litewitness) string {
 	return fmt.Sprintf("%sgroup quorum %d%s\nquorum quorum\n", text, n, names)
 }
 
+// verify runs arena verify on the standard ladder, with the policy of n witnesses. It
+// requires the exit status, and returns the output.
+func (a *witnessedArena) verify(status, n int, witnesses ...*litewitness) string {
+	a.t.Helper()
+	file := filepath.Join(a.t.TempDir(), "policy")
+	a.must(os.WriteFile(file, []byte(a.policyFile(n, witnesses...)), 0o600))
+	out, errOut, got := call("verify", "--ladder", ladder.Standard, "--arena", a.base(), "--policy", file)
+	require.Equal(a.t, status, got, errOut)
+	return out + errOut
+}
+
 // entry returns the tree hash of an entry of the standard ladder.
 func (a *witnessedArena) entry(index int) tlog.Hash {
 	a.t.Helper()
@@ -145,10 +156,12 @@ func TestLitewitnessCosignsLadderHeads(t *testing.T) {
 	require.NotEqual(t, "0", a.failures(three, "unknown_log"))
 	status, _ := fetch(t, a.base()+"/ladder/standard/checkpoint?cosignatures=3")
 	require.Equal(t, http.StatusNotFound, status)
+	require.Contains(t, a.verify(1, 3, one, two, three), "too few witnesses of the policy cosigned it; missing: w2")
 	three.know(a.key(ladder.Standard))
 
 	a.join(newTestBot(t, "Ann"), newTestBot(t, "Bea"), newTestBot(t, "Cat"))
 	c := a.awaitHead(3, 2, all)
+	require.Regexp(t, `(?m)^witness w[01] cosigned the tree of \d+ events at `, a.verify(0, 2, one, two, three))
 	for index := range 2 { // offline proofs that a seating and a result are in the ladder
 		status, proof := fetch(t, fmt.Sprintf("%s/ladder/standard/proof/%d?cosignatures=2", a.base(), index))
 		require.Equal(t, http.StatusOK, status, proof)
