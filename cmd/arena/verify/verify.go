@@ -22,7 +22,7 @@ import (
 // Cmd is the command and its flags.
 type Cmd struct {
 	What       string `arg:"" optional:"" placeholder:"ID|URL|FILE" help:"A match's id, its URL at an arena, or a file of records: one record for the whole file, or one per line."`
-	Arena      string `placeholder:"URL" help:"The arena that provides the platform key, and the match if you name it by its id (default: without --eventstore, the arena you last signed in to, else http://127.0.0.1:8080)."`
+	Arena      string `placeholder:"URL" help:"The arena that provides its keys, its signed trees, and the match or the ladder if no file or log does (default: without --eventstore, the arena you last signed in to, else http://127.0.0.1:8080)."`
 	EventStore string `name:"eventstore" placeholder:"ESDB://…" help:"A log that contains the ladder: also recompute the rating change."`
 	Nonces     string `placeholder:"FILE" help:"An owner's notes of nonces, commitments and rounds; docs/audit.md defines the format."`
 	Head       string `placeholder:"FILE" help:"A saved head of one of the arena's signed trees: the arena's current head must continue it. With --ladder, the events must produce this head."`
