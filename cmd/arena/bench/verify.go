@@ -65,7 +65,7 @@ func (r *verifyReport) measureMatches(ctx context.Context, file string) error {
 		return err
 	}
 	begun := time.Now()
-	if err := (&verify.Cmd{What: file}).Run(ctx, &kong.Kong{Stdout: io.Discard, Stderr: io.Discard}); err != nil {
+	if err := (&verify.Cmd{What: file, BeaconChain: "quicknet"}).Run(ctx, &kong.Kong{Stdout: io.Discard, Stderr: io.Discard}); err != nil {
 		return err
 	}
 	r.MatchesPerSecond = perSecond(r.Matches, time.Since(begun))
