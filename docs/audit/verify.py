@@ -1199,7 +1199,7 @@ class Ladder:
         self.mode, self.platform_key, self.keys, self.chains = mode, platform_key, keys, chains or CHAINS
         self.bots, self.tables, self.revision, self.entries = {}, {}, 0, []
         self.counts = dict.fromkeys(["rated", "seatings", "tables", "repeated", "rounds", "commitments"], 0)
-        self.voids = {}
+        self.voids, self.unstarted = {}, set()  # voids by reason, and the revisions of voids for want of a round
 
     def differs(self, log, follows):
         return LadderDiffers(self.mode, self.revision, log, follows)
@@ -1323,8 +1323,10 @@ class Ladder:
             raise self.differs("a void with the reason " + e["why"], "wall_clock or operator; beacon only if the seating names a round")
         for id in table["bots"]:
             self.bot(id).match = None
-            if e["why"] != "beacon":  # such a match never started, so that its bots do not rest
+            if e["why"] != "beacon":
                 self.bot(id).ended = at
+        if e["why"] == "beacon":  # the match never started: its bots do not rest, and it has no leaf
+            self.unstarted.add(self.revision)
         table.update(status="aborted", why=e["why"], closed=self.revision)
         self.voids[e["why"]] = self.voids.get(e["why"], 0) + 1
 
@@ -1409,7 +1411,7 @@ def check_tree(ladder, entries, checkpoint):
     for mine in ladder.entries[:size]:
         theirs = shown.get(mine["revision"])
         need(theirs is not None, "the entry %d" % mine["revision"])
-        if mine["type"] == "RatingsChanged" or mine["type"] == "MatchVoided" and "leaf" in theirs:
+        if mine["type"] == "RatingsChanged" or mine["type"] == "MatchVoided" and "leaf" in theirs and mine["revision"] not in ladder.unstarted:
             if not is_hash(theirs.get("leaf")):
                 raise LadderDiffers(ladder.mode, mine["revision"], theirs, "an entry with the hash of a leaf")
             mine["leaf"] = theirs["leaf"]
