@@ -49,7 +49,7 @@ func TestMatchIsVerifiedInBrowser(t *testing.T) {
 	told := eval[string](p, `document.querySelector('[data-verify] ul').textContent`)
 	for _, want := range []string{
 		"House bots do not count: 1 sent a nonce.", "id: 1 correct", "commitment: 1 correct", "board: 1 correct", "dice: ", "signed log: 1 correct", "rating: not checked",
-		"earlier head: not checked, this browser has not seen a head of this log before", "This checker comes from the arena itself.",
+		"seating: 1 correct", "earlier log: not checked, this browser has not seen it before", "earlier ladder: not checked, this browser has not seen it before", "This checker comes from the arena itself.",
 	} {
 		require.Contains(t, told, want)
 	}
@@ -64,12 +64,12 @@ func TestMatchIsVerifiedInBrowser(t *testing.T) {
 	s.settle()
 	p.until(isVerified)
 	require.Regexp(t, `Seed: the arena only$`, p.text("[data-verify] summary"))
-	require.Contains(t, eval[string](p, `document.querySelector('[data-verify] ul').textContent`), "earlier head: 1 correct")
+	require.Contains(t, eval[string](p, `document.querySelector('[data-verify] ul').textContent`), "earlier log: 1 correctearlier ladder: 1 correct")
 }
 
 const isVerified = `document.querySelector('[data-verify=verified]:not([hidden])') !== null`
 
-// The browser keeps the newest head of the signed log that it has seen. If the arena
+// The browser keeps the newest heads of the signed logs that it has seen. If the arena
 // later shows another log that its key also signed, the page shows both heads.
 func TestBrowserRemembersTheSignedLog(t *testing.T) {
 	honest, forked := newHonestStage(t), newHonestStage(t)
@@ -84,12 +84,12 @@ func TestBrowserRemembersTheSignedLog(t *testing.T) {
 		return eval[string](p, `document.querySelector('[data-verify] ul').textContent`)
 	}
 	first := honest.ended("Ann", "Bea", "Cat")
-	require.NotContains(t, check(first, "verified"), "earlier head: 1 correct")
+	require.NotContains(t, check(first, "verified"), "earlier ladder: 1 correct")
 	honest.ended("Dot", "Eve", "Fay")
-	require.Contains(t, check(first, "verified"), "earlier head: 1 correct", "the log has grown")
+	require.Contains(t, check(first, "verified"), "earlier ladder: 1 correct", "the log has grown")
 	honest.ended("Gus", "Hal", "Ida")
 	honest.ended("Jon", "Kim", "Lou")
-	require.Contains(t, check(first, "verified"), "earlier head: 1 correct", "the log has grown again")
+	require.Contains(t, check(first, "verified"), "earlier ladder: 1 correct", "the log has grown again")
 
 	// The matches of the other log have the same ids. So the page shows only a match
 	// whose record the browser has not cached.
@@ -99,14 +99,15 @@ func TestBrowserRemembersTheSignedLog(t *testing.T) {
 	shown.Store(forked)
 	for i, names := range [][]string{{"Max", "Ned", "Oda"}, {"Pia", "Quo", "Ron"}} {
 		told := check(forked.ended(names...), "differs")
-		require.Equal(t, "The signed log does not continue the log that this browser saw before", p.text("[data-verify] summary"))
-		require.Contains(t, told, "This browser saw a signed head of 4 results")
+		require.Equal(t, "The arena’s logs do not continue those that this browser saw before", p.text("[data-verify] summary"))
+		require.Contains(t, told, "This browser saw a signed head of the log of results of standard with 4 entries")
+		require.Contains(t, told, "This browser saw a signed head of the ladder of standard with 8 entries")
 		for _, h := range []int{4, 4 + i} {
 			require.Contains(t, told, fmt.Sprintf("arena.example/log/standard\n%d\n", h))
 		}
 	}
 	shown.Store(honest)
-	require.Contains(t, check(first, "verified"), "earlier head: 1 correct", "the browser still knows the honest log")
+	require.Contains(t, check(first, "verified"), "earlier ladder: 1 correct", "the browser still knows the honest log")
 }
 
 // If the record of a match was tampered with, the page shows the difference.

@@ -85,10 +85,12 @@ func forgeriesOf(t *testing.T, record []byte) []forgery {
 
 // loggedMatch returns a match with the proof that it is in the signed log, and heads
 // of earlier and later sizes of that log. Two heads belong to another log.
-func loggedMatch(t *testing.T) []byte {
+// It writes the tiles of the ladder's tree into a folder.
+func loggedMatch(t *testing.T, tiles string) []byte {
 	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{5}, ed25519.SeedSize))
 	platform := base64.StdEncoding.EncodeToString(key.Public().(ed25519.PublicKey))
-	records := sample.New(sample.Options{Chance: 4, Bots: 11, PlatformKey: platform}).Tick()
+	played := sample.New(sample.Options{Chance: 4, Bots: 11, PlatformKey: platform})
+	records := played.Tick()
 	require.Len(t, records, 3)
 	h := rfc6962.DefaultHasher
 	var leaves [][]byte
@@ -110,6 +112,7 @@ func loggedMatch(t *testing.T) []byte {
 		"id": named.ID, "record": string(records[1]), "platformKey": platform,
 		"head": head(3, h.HashChildren(ab, c)), "empty": head(0, h.EmptyRoot()), "earlier": head(2, ab),
 		"later": head(4, h.HashChildren(ab, h.HashChildren(c, d))), "forked2": head(2, h.HashChildren(b, a)), "forked3": head(3, h.HashChildren(ab, d)),
+		"ladder":      ladderOf(t, played.Ladder, key, tiles),
 		"consistency": map[string]any{"from=2&to=3": [][]byte{c}, "from=3&to=4": [][]byte{c, d, ab}},
 		"inclusion":   map[string]any{"index": 1, "size": 3, "hashes": [][]byte{leaves[0], leaves[2]}},
 	})
@@ -150,10 +153,11 @@ func TestCheckerModules(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "fresh.jsonl")
 	require.NoError(t, os.WriteFile(name, written.Bytes(), 0o600))
 	logged := filepath.Join(t.TempDir(), "logged.json")
-	require.NoError(t, os.WriteFile(logged, loggedMatch(t), 0o600))
+	tiles := t.TempDir()
+	require.NoError(t, os.WriteFile(logged, loggedMatch(t, tiles), 0o600))
 	files := []string{filepath.Join("testdata", "verify", "verify.test.mjs"), filepath.Join("testdata", "verify", "page.test.mjs")}
 	run := exec.CommandContext(t.Context(), node, append([]string{"--test", "--test-reporter=tap"}, files...)...)
-	run.Env = append(os.Environ(), "FRESH="+name, "LOGGED="+logged)
+	run.Env = append(os.Environ(), "FRESH="+name, "LOGGED="+logged, "TILES="+tiles)
 	told, err := run.CombinedOutput()
 	require.NoError(t, err, string(told))
 	require.Contains(t, string(told), "# fail 0")

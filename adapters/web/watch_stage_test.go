@@ -75,7 +75,7 @@ func newStage(t testing.TB) *stage {
 	s.url = "http://" + server.Listener.Addr().String()
 	calls, err := api.New(api.Options{
 		Log: s.log, Auth: nobody{}, Checker: nothing{}, Directory: nowhere{}, Leaderboard: unrated{}, Matches: s.list, Live: s.live,
-		ParsePublicKey: func(string) (ed25519.PublicKey, error) { return nil, nil }, PlatformKey: headKey.Public().(ed25519.PublicKey), SignedLog: s.signed, SignHead: signHead, BaseURL: s.url, Now: time.Now,
+		ParsePublicKey: func(string) (ed25519.PublicKey, error) { return nil, nil }, PlatformKey: headKey.Public().(ed25519.PublicKey), SignedLog: s.signed, SignHead: signHead, Checkpoint: s.checkpoint, BaseURL: s.url, Now: time.Now,
 		Accounts: accounts.New(s.log), Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
@@ -191,6 +191,16 @@ func (l *leaky) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	return l.ResponseWriter.Write(p)
+}
+
+// checkpoint signs the newest head of a mode's ladder tree.
+func (s *stage) checkpoint(mode string) (size uint64, signed []byte, err error) {
+	size, root, err := s.signed.LadderHead(context.Background(), mode)
+	if err != nil {
+		return 0, nil, err
+	}
+	signed, err = signedlog.Sign(signedlog.Head{Origin: signedlog.LadderOrigin("arena.example", mode), Size: size, Root: root}, headKey)
+	return size, signed, err
 }
 
 // house implements web.Options.House.

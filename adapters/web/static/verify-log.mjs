@@ -16,7 +16,7 @@ export function leafOf(record) {
 }
 
 export const leafHash = (leaf) => sha256(joined([0], bytesOf(leaf)));
-const pair = (left, right) => sha256(joined([1], left, right));
+export const pair = (left, right) => sha256(joined([1], left, right));
 
 // rootOf computes the root from a leaf's hash and a proof of inclusion (RFC 9162,
 // 2.1.3.2). It returns null if the proof is invalid.
@@ -54,14 +54,15 @@ export async function continues(earlier, later, hashes) {
   return last === 0n && hex(old) === hex(earlier.root) && hex(root) === hex(later.root);
 }
 
-// readHead parses a signed note. It does not check the signature. The function signed does.
-export function readHead(note, mode) {
+// readHead parses a signed note. It does not check the signature. The function signed
+// does. The log of results is log, and that of the ladder's events is ladder.
+export function readHead(note, mode, log = 'log') {
   const end = note.indexOf('\n\n');
   const text = note.slice(0, end + 1);
   const [origin, size, root, rest] = text.split('\n');
   const lines = note.slice(end + 2).split('\n').filter((l) => l.startsWith(`— ${origin} `));
-  const fits = end > 0 && rest === '' && origin.endsWith(`/log/${mode}`) && /^(0|[1-9][0-9]{0,15})$/.test(size) && /^[A-Za-z0-9+/]{43}=$/.test(root) && lines.length === 1;
-  if (!fits) throw new Differs(0, note.trim(), `a signed head of the log of ${mode}`);
+  const fits = end > 0 && rest === '' && origin.endsWith(`/${log}/${mode}`) && /^(0|[1-9][0-9]{0,15})$/.test(size) && /^[A-Za-z0-9+/]{43}=$/.test(root) && lines.length === 1;
+  if (!fits) throw new Differs(0, note.trim(), `a signed head whose origin ends with /${log}/${mode}`);
   return { text, origin, size: Number(size), root: unbase64(root), signature: unbase64(lines[0].slice(origin.length + 3)) };
 }
 

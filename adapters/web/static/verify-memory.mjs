@@ -1,11 +1,18 @@
-// The heads of signed logs that this browser has seen. The page keeps the newest head
-// of each platform key and mode in localStorage. A later head must continue it, so the
-// arena cannot change or drop results between two visits without a message on the page.
+// The signed heads that this browser has seen. The page keeps the newest head of each
+// log in localStorage. A later head must continue it, so the arena cannot change or drop
+// anything between two visits without a message on the page.
+import { proofFromTiles } from './verify-ladder.mjs';
 import { base64, continues, readHead, signed, unbase64 } from './verify-log.mjs';
 import { parse } from './verify-json.mjs';
 
+// Each mode has two logs: log contains the results, ladder all events of the ladder.
+const logs = {
+  log: { name: 'log of results', head: (mode) => `/log/${mode}/head`, prove: proofFromArena },
+  ladder: { name: 'ladder', head: (mode) => `/ladder/${mode}/checkpoint`, prove: proofFromTiles },
+};
+
 const prefix = 'hexarena head ';
-const nameOf = (platformKey, mode) => `${prefix}${mode} ${platformKey}`;
+const nameOf = ({ log, mode, platformKey }) => `${prefix}${log} ${mode} ${platformKey}`;
 
 // load returns all stored heads, or null if the browser stores nothing for this page.
 export function load(storage) {
@@ -16,64 +23,73 @@ export function load(storage) {
   }
 }
 
-// store keeps a head, unless another tab has stored a newer one in the meantime.
-export function store(storage, { platformKey, mode, note }) {
-  const name = nameOf(platformKey, mode);
-  try {
-    const before = read(storage.getItem(name), mode);
-    if (before === null || before.size < readHead(note, mode).size) storage.setItem(name, note);
-  } catch { /* this browser stores nothing for this page */ }
+// store keeps heads, unless another tab has stored newer ones in the meantime. A head is
+// {log, mode, platformKey, note}.
+export function store(storage, heads) {
+  for (const head of heads) {
+    const name = nameOf(head);
+    try {
+      const before = read(storage.getItem(name), head);
+      if (before === null || before.size < read(head.note, head).size) storage.setItem(name, head.note);
+    } catch { /* this browser stores nothing for this page */ }
+  }
 }
 
 // read parses a stored head. It returns null if there is none.
-function read(note, mode) {
+function read(note, { log, mode }) {
   try {
-    return readHead(note, mode);
+    return readHead(note, mode, log);
   } catch {
     return null;
   }
 }
 
-// recall compares a valid head with the stored heads. It returns an object with one of
-// these fields:
+// recall compares a valid head with the stored heads. It returns {newest}, the head to
+// store, or null, and one of these fields:
 //   - checked: the head continues the one that this browser saw before;
 //   - unchecked: why it was not compared;
 //   - fork: lines of text that explain why the head does not continue the earlier one.
-// newest is the head to store, or null.
-export async function recall(stored, { platformKey, mode, note }, get, pause, tries) {
+export async function recall(stored, newest, get, pause, tries) {
   if (stored === null) return { unchecked: 'this browser stores nothing for this page', newest: null };
-  const newest = { platformKey, mode, note };
-  const known = stored[nameOf(platformKey, mode)];
-  const earlier = read(known, mode);
+  const { log, mode, platformKey, note } = newest;
+  const known = stored[nameOf(newest)];
+  const earlier = read(known, newest);
   if (earlier === null) {
-    const other = Object.keys(stored).some((name) => name.startsWith(nameOf('', mode)) && name !== nameOf(platformKey, mode));
-    return { unchecked: other ? 'the arena has another platform key than when this browser last saw it' : 'this browser has not seen a head of this log before', newest };
+    const others = nameOf({ log, mode, platformKey: '' });
+    const other = Object.keys(stored).some((name) => name.startsWith(others) && name !== nameOf(newest));
+    return { unchecked: other ? 'the arena has another platform key than when this browser last saw it' : 'this browser has not seen it before', newest };
   }
   let later = note;
-  for (let i = 0; i < tries && readHead(later, mode).size < earlier.size; i++) { // another process of the arena may lag behind
+  for (let i = 0; i < tries && readHead(later, mode, log).size < earlier.size; i++) { // another process of the arena may lag behind
     await pause();
-    later = await get(`/log/${mode}/head`);
+    later = await get(logs[log].head(mode)) ?? later;
   }
-  const shown = readHead(later, mode);
-  if (await signed(shown, platformKey) !== false && await grew(earlier, shown, mode, get) && await grew(readHead(note, mode), shown, mode, get)) {
+  const shown = readHead(later, mode, log);
+  const grew = (from) => extended(from, shown, (a, b) => logs[log].prove(a, b, mode, get));
+  if (await signed(shown, platformKey) !== false && await grew(earlier) && await grew(readHead(note, mode, log))) {
     return { checked: 1, newest: { ...newest, note: later } };
   }
   return {
     fork: [
-      `This browser saw a signed head of ${describe(earlier)}. Now the arena shows a head of ${describe(shown)}, and does not prove that the one continues the other.`,
-      'The arena changed or dropped results, shows different readers different logs, or lost data. Keep both heads as evidence.',
+      `This browser saw a signed head of the ${logs[log].name} of ${mode} with ${describe(earlier)}. Now the arena shows a head with ${describe(shown)}, and does not prove that the one continues the other.`,
+      'The arena changed or dropped entries, shows different readers different logs, or lost data. Keep both heads as evidence.',
       known, later,
     ],
     newest: null,
   };
 }
 
-const describe = (head) => `${head.size} results with the root ${base64(head.root)}`;
+const describe = (head) => `${head.size} entries and the root ${base64(head.root)}`;
 
-// grew reports whether the arena proves that the log of one head begins with the log of
-// another.
-async function grew(from, to, mode, get) {
+// extended reports whether the log of one head begins with the log of another.
+async function extended(from, to, prove) {
   if (from.size === 0 || from.size >= to.size) return from.size === 0 || continues(from, to, []);
-  const proof = await get(`/log/${mode}/consistency?from=${from.size}&to=${to.size}`);
-  return proof !== null && continues(from, to, parse(proof).hashes.map(unbase64));
+  const hashes = await prove(from.size, to.size);
+  return hashes !== null && continues(from, to, hashes);
+}
+
+// proofFromArena returns the arena's proof of consistency for the log of results.
+async function proofFromArena(from, to, mode, get) {
+  const proof = await get(`/log/${mode}/consistency?from=${from}&to=${to}`);
+  return proof === null ? null : parse(proof).hashes.map(unbase64);
 }

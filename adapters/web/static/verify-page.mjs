@@ -27,7 +27,7 @@ export function verdict({ events, shares, checks, unchecked, difference, fork },
   const made = checks.map(([name, count]) => `${name}: ${count} correct`);
   const not = unchecked.map(([name, why]) => `${name}: not checked, ${why}`);
   if (difference) return { state: 'differs', line: 'This match does not follow from its seed and answers', lines: [difference.message, ...made] };
-  if (fork) return { state: 'differs', line: 'The signed log does not continue the log that this browser saw before', lines: [...fork, ...made, ...not, advice] };
+  if (fork) return { state: 'differs', line: 'The arena’s logs do not continue those that this browser saw before', lines: [...fork, ...made, ...not, advice] };
   const from = shares ? `. Seed: ${sharesIn(shares, house)}` : '';
   return {
     state: 'verified', line: `${verified}: ${events} events follow from the seed and the answers${from}`,
@@ -56,7 +56,7 @@ function check(id, place) {
     show(place, result);
   };
   worker.onmessage = ({ data: { found, why } }) => {
-    if (found?.newest) store(globalThis.localStorage, found.newest);
+    if (found?.newest.length > 0) store(globalThis.localStorage, found.newest);
     finish(found ? verdict(found, house) : unable(new Error(why)));
   };
   worker.onerror = () => finish(unable(new Error('the checker did not load; reload the page to try again')));

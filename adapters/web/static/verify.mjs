@@ -5,6 +5,7 @@ import { hex } from './verify-chance.mjs';
 import { Malformed, parse } from './verify-json.mjs';
 import { base64, leafHash, leafOf, readHead, rootOf, signed, unbase64 } from './verify-log.mjs';
 import { Differs, Match } from './verify-match.mjs';
+import { checkSeating } from './verify-ladder.mjs';
 import { recall } from './verify-memory.mjs';
 
 export { Differs, Malformed };
@@ -64,19 +65,43 @@ const tries = 8; // the log can grow between the requests for a proof and a head
 // verifyAt checks a match of the arena that serves this page. stored contains the heads
 // that the browser has stored, or is null if it stores nothing. In addition to the
 // fields of verify, the result has fork, the explanation if the log does not continue
-// the stored head, and newest, the head to store. Both may be null.
-export async function verifyAt(id, get = fetchText, pause = halfSecond, stored = null) {
+// the stored heads, or null, and newest, the heads to store. It also checks the seating
+// of the match in the ladder's tree.
+export async function verifyAt(id, get = fetched, pause = halfSecond, stored = null) {
   const text = await get(`/matches/${id}`);
   const { publicKey: platformKey } = parse(await get('/.well-known/arena.json'));
   const { keys } = parse(await get('/log/keys'));
   const { mode } = parse(text);
   const log = await logOf(id, mode, get, pause);
   const found = await verify(text, { platformKey, seedKeys: keys, log });
-  if (found.difference) return { ...found, fork: null, newest: null };
-  const { checked, unchecked, fork = null, newest } = await recall(stored, { platformKey, mode, note: log.head }, get, pause, tries);
-  if (checked) found.checks.push(['earlier head', checked]);
-  if (unchecked) found.unchecked.push(['earlier head', unchecked]);
-  return { ...found, fork, newest };
+  Object.assign(found, { fork: null, newest: [] });
+  try {
+    await inHistory(found, parse(text), platformKey, log.head, (head) => recall(stored, head, get, pause, tries), get);
+  } catch (error) {
+    if (!(error instanceof Differs)) throw error;
+    found.difference = error;
+  }
+  return found;
+}
+
+// inHistory checks the seating of a match, and compares the heads of both logs with those
+// that the browser has seen.
+async function inHistory(found, record, platformKey, note, compare, get) {
+  if (found.difference) return;
+  const { mode } = record;
+  const seating = (record.proof ?? null) === null ? null : await checkSeating(record, platformKey, get);
+  if (seating) found.checks.push(['seating', 1]);
+  else found.unchecked.push(['seating', 'the arena does not publish it']);
+  if (seating?.valid === null) found.unchecked.push(['signature of the ladder', 'this browser does not support Ed25519']);
+  const heads = [['earlier log', { log: 'log', mode, platformKey, note }]];
+  if (seating) heads.push(['earlier ladder', { log: 'ladder', mode, platformKey, note: seating.note }]);
+  for (const [name, head] of heads) {
+    const { checked, unchecked, fork, newest } = await compare(head);
+    if (checked) found.checks.push([name, checked]);
+    if (unchecked) found.unchecked.push([name, unchecked]);
+    if (fork) found.fork = [...found.fork ?? [], ...fork];
+    if (newest) found.newest.push(newest);
+  }
 }
 
 async function logOf(id, mode, get, pause) {
@@ -93,11 +118,12 @@ async function logOf(id, mode, get, pause) {
   return log;
 }
 
-// fetchText returns the text of a response, or null if the status is 404.
-async function fetchText(path) {
-  const answer = await fetch(path, { headers: { accept: 'application/json, text/plain' } });
+// fetched returns the text of a response, or its bytes, or null if the status is 404.
+async function fetched(path, as = 'text') {
+  const answer = await fetch(path, { headers: { accept: as === 'bytes' ? '*/*' : 'application/json, text/plain' } });
   if (answer.status === 404) return null;
   if (!answer.ok) throw new Error(`${path} responded with status ${answer.status}`);
-  return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await answer.arrayBuffer());
+  const body = await answer.arrayBuffer();
+  return as === 'bytes' ? new Uint8Array(body) : new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
 }
 

@@ -31,6 +31,6 @@ test('only bots of other owners share in a seed', () => {
 test('a log that does not continue the earlier head is reported with both heads', () => {
   const { state, line, lines } = verdict({ ...result, fork: ['This browser saw', 'one head', 'another head'] });
   assert.equal(state, 'differs');
-  assert.equal(line, 'The signed log does not continue the log that this browser saw before');
+  assert.equal(line, 'The arena’s logs do not continue those that this browser saw before');
   assert.deepEqual(lines.slice(0, 3), ['This browser saw', 'one head', 'another head']);
 });

@@ -5,12 +5,14 @@ import { Draws, bytesOf, deck, hex, joint, layout, matchID, serverSeed, sha256, 
 import { Malformed, canonical, parse } from '../../static/verify-json.mjs';
 import { base64, continues, leafHash, leafOf, readHead, rootOf, signed, unbase64 } from '../../static/verify-log.mjs';
 import { Match } from '../../static/verify-match.mjs';
+import { proofFromTiles, tileIndex } from '../../static/verify-ladder.mjs';
 import { load, store } from '../../static/verify-memory.mjs';
 import { Differs, verify, verifyAt } from '../../static/verify.mjs';
 
 const vectors = JSON.parse(readFileSync(new URL('../../../../docs/audit/vectors.json', import.meta.url)));
 const fresh = readFileSync(process.env.FRESH, 'utf8').trim().split('\n').map((line) => JSON.parse(line));
 const logged = JSON.parse(readFileSync(process.env.LOGGED));
+const { heads } = logged.ladder; // by size
 const some = (n, next) => Promise.all(new Array(n).fill(0).map(next));
 
 test('draws, shuffles, boards and decks match the vectors', async () => {
@@ -137,6 +139,9 @@ test('consistency proofs match the vectors', async () => {
   assert.equal(await continues(heads[1], { ...heads[1], root: heads[0].root }, []), false);
 });
 
+// readTile reads a tile of the ladder's tree.
+const readTile = (path) => new Uint8Array(readFileSync(`${process.env.TILES}/${path.replace('/ladder/standard/', '')}`));
+
 // arena responds as an arena does, from a log that the Go test wrote. The function change
 // can forge its responses.
 function arena(change = (path, answer) => answer) {
@@ -144,15 +149,17 @@ function arena(change = (path, answer) => answer) {
   const answers = {
     [`/matches/${id}`]: logged.record, '/log/keys': '{"keys":[]}', '/.well-known/arena.json': JSON.stringify({ publicKey: logged.platformKey }),
     [`/log/standard/inclusion?match=${id}`]: JSON.stringify(logged.inclusion), '/log/standard/head': logged.head,
+    [`/ladder/standard/events?from=${logged.ladder.revision}&limit=1`]: logged.ladder.events, [`/ladder/standard/proof/${logged.ladder.revision}`]: logged.ladder.proof,
+    '/ladder/standard/checkpoint': heads[4],
     ...Object.fromEntries(Object.entries(logged.consistency).map(([sizes, hashes]) => [`/log/standard/consistency?${sizes}`, JSON.stringify({ hashes })])),
   };
-  return (path) => Promise.resolve(change(path, answers[path]));
+  return async (path, as) => change(path, as === 'bytes' ? readTile(path) : answers[path]);
 }
 
 test('a match is in the signed log', async () => {
   const found = await verifyAt(logged.id, arena());
   assert.equal(found.difference, null, String(found.difference));
-  assert.deepEqual(found.checks.at(-1), ['signed log', 1]);
+  assert.ok(found.checks.some(([name, count]) => name === 'signed log' && count === 1));
   assert.ok(found.checks.some(([name]) => name === 'id'));
   let early = 3; // the log grows between proof and head, or lags behind
   const later = await verifyAt(logged.id, arena((path, answer) => {
@@ -169,82 +176,141 @@ class Storage {
   setItem(name, value) { this[name] = value; }
 }
 
-// visit checks the match as a page does, and stores the head.
+// visit checks the match as a page does, and stores the heads.
 async function visit(storage, change) {
   const found = await verifyAt(logged.id, arena(change), () => {}, load(storage));
-  if (found.newest) store(storage, found.newest);
+  store(storage, found.newest);
   return found;
 }
 
+const headOf = (log, note, platformKey = logged.platformKey, mode = 'standard') => ({ log, mode, platformKey, note });
+
 // having returns a browser that has seen a head.
-function having(note) {
+function having(log, note) {
   const storage = new Storage();
-  store(storage, { platformKey: logged.platformKey, mode: 'standard', note });
+  store(storage, [headOf(log, note)]);
   return storage;
 }
 
-const counted = ({ checks }) => checks.some(([name, count]) => name === 'earlier head' && count === 1);
-const whyNot = ({ unchecked }) => unchecked.find(([name]) => name === 'earlier head')?.[1];
+const kept = (storage, log) => Object.entries(load(storage)).filter(([name]) => name.includes(` ${log} `)).map(([, note]) => note);
+const counted = ({ checks }, log) => checks.some(([name, count]) => name === `earlier ${log}` && count === 1);
+const whyNot = ({ unchecked }, log) => unchecked.find(([name]) => name === `earlier ${log}`)?.[1];
 
 test('each head must continue the one that the browser saw before', async () => {
   const storage = new Storage();
   const first = await visit(storage);
-  assert.match(whyNot(first), /has not seen a head/);
-  assert.deepEqual(Object.values(load(storage)), [logged.head]);
-  assert.ok(counted(await visit(storage)), 'the same head');
+  for (const log of ['log', 'ladder']) assert.match(whyNot(first, log), /has not seen it before/);
+  const all = () => [...kept(storage, 'log'), ...kept(storage, 'ladder')];
+  assert.deepEqual(all(), [logged.head, heads[4]]);
+  const again = await visit(storage);
+  assert.ok(counted(again, 'log') && counted(again, 'ladder'), 'the same heads');
+  store(storage, [headOf('log', logged.earlier), headOf('ladder', heads[3])]);
+  assert.deepEqual(all(), [logged.head, heads[4]], 'another tab stores older heads');
 
-  const grown = having(logged.earlier);
-  assert.ok(counted(await visit(grown)), 'a head that grew');
-  assert.deepEqual(Object.values(load(grown)), [logged.head]);
-
-  store(grown, { platformKey: logged.platformKey, mode: 'standard', note: logged.earlier });
-  assert.deepEqual(Object.values(load(grown)), [logged.head], 'another tab stores an older head');
-
-  const empty = having(logged.empty);
-  assert.ok(counted(await visit(empty)), 'after an empty log');
+  for (const [log, ...notes] of [['log', logged.empty, logged.earlier], ['ladder', heads[0], heads[1], heads[3]]]) {
+    for (const note of notes) {
+      const grown = having(log, note);
+      assert.ok(counted(await visit(grown), log), 'a head that grew');
+      assert.deepEqual(kept(grown, log), [{ log: logged.head, ladder: heads[4] }[log]]);
+    }
+  }
 });
 
 test('a head that does not continue the earlier one is a fork', async () => {
-  for (const [name, note, change] of [
-    ['another root of the same size', logged.forked3, undefined],
-    ['another root of a smaller size', logged.forked2, undefined],
-    ['a wrong proof', logged.earlier, (path, answer) => (path.includes('consistency') ? '{"hashes":[]}' : answer)],
-    ['no proof', logged.earlier, (path, answer) => (path.includes('consistency') ? null : answer)],
-    ['a head that stays behind', logged.later, undefined],
+  for (const [name, log, note, change] of [
+    ['another root of the same size', 'log', logged.forked3, undefined],
+    ['another root of a smaller size', 'log', logged.forked2, undefined],
+    ['a wrong proof', 'log', logged.earlier, (path, answer) => (path.includes('consistency') ? '{"hashes":[]}' : answer)],
+    ['no proof', 'log', logged.earlier, (path, answer) => (path.includes('consistency') ? null : answer)],
+    ['a head that stays behind', 'log', logged.later, undefined],
+    ['a ladder with another root', 'ladder', logged.ladder.forked, undefined],
+    ['a ladder without tiles', 'ladder', heads[3], (path, answer) => (path.includes('/tile/') ? null : answer)],
+    ['a ladder with other tiles', 'ladder', heads[3], (path, answer) => (path.includes('/tile/') ? answer.map((b) => b ^ 1) : answer)],
+    ['a ladder that stays behind', 'ladder', heads[255], (path, answer) => (path.endsWith('checkpoint') ? null : answer)],
   ]) {
-    const storage = having(note);
+    const storage = having(log, note);
     const found = await visit(storage, change);
     assert.equal(found.difference, null, name);
-    assert.ok(!counted(found) && found.fork?.length === 4, name);
-    assert.match(found.fork[0], /This browser saw a signed head of [234] results/);
-    assert.deepEqual(found.fork.slice(2), [note, logged.head], name);
-    assert.deepEqual(Object.values(load(storage)), [note], `${name}: the browser keeps the head that it saw`);
+    assert.ok(!counted(found, log) && found.fork?.length === 4, name);
+    assert.match(found.fork[0], /This browser saw a signed head of the (ladder|log of results) of standard with \d+ entries/);
+    assert.deepEqual(found.fork.slice(2), [note, { log: logged.head, ladder: heads[4] }[log]], name);
+    assert.deepEqual(kept(storage, log), [note], `${name}: the browser keeps the head that it saw`);
   }
 });
 
 test('a head that lags behind for a moment is no fork', async () => {
   let asked = 0;
-  const storage = having(logged.later);
-  const found = await visit(storage, (path, answer) => (path.endsWith('head') && ++asked > 2 ? logged.later : answer));
-  assert.ok(counted(found) && found.fork === null);
-  assert.deepEqual(Object.values(load(storage)), [logged.later]);
+  const late = (note) => (path, answer) => (path.endsWith('head') && ++asked > 2 ? note : answer);
+  const storage = having('log', logged.later);
+  const found = await visit(storage, late(logged.later));
+  assert.ok(counted(found, 'log') && found.fork === null);
+  assert.deepEqual(kept(storage, 'log'), [logged.later]);
   asked = 0;
-  const forged = await visit(having(logged.later), (path, answer) => (path.endsWith('head') && ++asked > 2 ? logged.later.replace(/.{8}\n$/, 'AAAAAA==\n') : answer));
+  const forged = await visit(having('log', logged.later), late(logged.later.replace(/.{8}\n$/, 'AAAAAA==\n')));
   assert.ok(forged.fork, 'an invalid signature');
+
+  const ladder = having('ladder', heads[255]);
+  const after = await visit(ladder, (path, answer) => (path.endsWith('checkpoint') ? heads[256] : answer));
+  assert.ok(counted(after, 'ladder') && after.fork === null);
+  assert.deepEqual(kept(ladder, 'ladder'), [heads[256]]);
 });
 
 test('a browser that stores nothing, a damaged head and another key are reported', async () => {
-  assert.match(whyNot(await verifyAt(logged.id, arena(), () => {}, null)), /stores nothing/);
+  assert.match(whyNot(await verifyAt(logged.id, arena(), () => {}, null), 'log'), /stores nothing/);
   const denied = new Proxy({}, { ownKeys() { throw new Error('denied'); } });
   assert.equal(load(denied), null);
-  const damaged = having(logged.earlier);
+  const damaged = having('log', logged.earlier);
   for (const name of Object.keys(damaged)) damaged[name] = 'no head';
-  assert.match(whyNot(await visit(damaged)), /has not seen a head/);
-  assert.deepEqual(Object.values(load(damaged)), [logged.head]);
+  assert.match(whyNot(await visit(damaged), 'log'), /has not seen it before/);
+  assert.deepEqual(kept(damaged, 'log'), [logged.head]);
   const other = new Storage();
-  store(other, { platformKey: 'another key', mode: 'standard', note: logged.earlier });
-  store(other, { platformKey: 'another key', mode: 'parley', note: logged.earlier });
-  assert.match(whyNot(await visit(other)), /another platform key/);
+  store(other, [headOf('log', logged.earlier, 'another key'), headOf('log', logged.earlier, 'another key', 'parley')]);
+  const found = await visit(other);
+  assert.match(whyNot(found, 'log'), /another platform key/);
+  assert.match(whyNot(found, 'ladder'), /has not seen it before/);
+});
+
+test('a seating is in the signed tree of the ladder and agrees with the record', async () => {
+  assert.ok((await visit(new Storage())).checks.some(([name, count]) => name === 'seating' && count === 1));
+  const isEvents = (path) => path.includes('/events');
+  const isProof = (path) => path.includes('/proof/');
+  for (const [name, change] of Object.entries({
+    'another table': (path, answer) => ((isEvents(path) && logged.ladder.other.events) || (isProof(path) && logged.ladder.other.proof) || answer),
+    'other data': (path, answer) => (isEvents(path) ? answer.replace('tick', 'tock') : answer),
+    'another type': (path, answer) => (isEvents(path) ? answer.replace('TablesSeated', 'MatchVoided') : answer),
+    'another revision': (path, answer) => (isEvents(path) ? answer.replace('"revision":0', '"revision":1') : answer),
+    'no event': (path, answer) => (isEvents(path) ? '{"events":[]}' : answer),
+    'a hash': (path, answer) => (isProof(path) ? answer.replace(/\n.{8}(.{36})\n/, '\nAAAAAAAA$1\n') : answer),
+    'a short proof': (path, answer) => (isProof(path) ? answer.replace(/\n.{44}\n/, '\n') : answer),
+    'no proof': (path, answer) => (isProof(path) ? 'index 0' : answer),
+    'a head of another log': (path, answer) => (isProof(path) ? answer.replace(/\n\n[^]*/, `\n\n${logged.head}`) : answer),
+    'an invalid signature': (path, answer) => (isProof(path) ? answer.replace(/.{8}\n$/, 'AAAAAA==\n') : answer),
+  })) {
+    const found = await visit(new Storage(), change);
+    assert.ok(found.difference instanceof Differs, `${name}: ${found.difference}`);
+    assert.equal(found.difference.seq, 0, name);
+    assert.equal(found.newest.length, 0, name);
+  }
+  const without = await visit(new Storage(), (path, answer) => (path.startsWith('/ladder') ? null : answer));
+  assert.equal(without.difference, null);
+  assert.ok(without.unchecked.some(([name]) => name === 'seating'));
+});
+
+test('proofs from tiles show that a ladder has only grown', async () => {
+  const sizes = Object.keys(heads).map(Number).filter((n) => n > 0);
+  const get = arena();
+  let pairs = 0;
+  for (const to of sizes) {
+    for (const from of sizes.filter((n) => n <= to)) {
+      const [earlier, later] = [readHead(heads[from], 'standard', 'ladder'), readHead(heads[to], 'standard', 'ladder')];
+      const hashes = await proofFromTiles(from, to, 'standard', get);
+      assert.equal(await continues(earlier, later, hashes), true, `${from} to ${to}`);
+      if (from < to) assert.equal(await continues({ ...earlier, root: later.root }, later, hashes), false, `${from} to ${to}`);
+      pairs += 1;
+    }
+  }
+  assert.ok(pairs > 100);
+  for (const [n, path] of [[0, '000'], [67, '067'], [1000, 'x001/000'], [1234067, 'x001/x234/067']]) assert.equal(tileIndex(n), path);
 });
 
 test('a match that differs from the signed log is found', async () => {
