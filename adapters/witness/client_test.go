@@ -176,7 +176,11 @@ func TestFaultsOfAWitness(t *testing.T) {
 		{"wrong proof", answer(422, ""), "inconsistent", "rejects the proof from size 0 to 3 (422)"},
 		{"bad request", answer(400, "what?\nmore"), "rejected", `400 Bad Request \"what?\"`},
 		{"overload", answer(503, strings.Repeat("x", 300)), "rejected", `503 Service Unavailable \"` + strings.Repeat("x", 200) + `\"`},
-		{"redirect", func(w http.ResponseWriter) bool { w.Header().Set("Location", "/"); w.WriteHeader(307); return true }, "rejected", "307 Temporary Redirect"},
+		{"redirect", func(w http.ResponseWriter) bool {
+			w.Header().Set("Location", "/")
+			w.WriteHeader(http.StatusTemporaryRedirect)
+			return true
+		}, "rejected", "307 Temporary Redirect"},
 		{"conflict without a size", answer(409, "<html>"), "rejected", "409 without a size"},
 		{"conflict with a negative size", answer(409, "-1\n"), "rejected", "409 without a size"},
 		{"conflict with the same size", answer(409, "0\n"), "rejected", "409 with the size 0 that it was sent"},
@@ -315,9 +319,9 @@ func TestBusyLadderHasHeadsWithAQuorum(t *testing.T) {
 		handlers := inMemory{}
 		var witnesses []*fakeWitness
 		var flags []string
-		for i, latency := range []time.Duration{30, 700, 1300} {
+		for i, latency := range []time.Duration{30 * time.Millisecond, 700 * time.Millisecond, 1300 * time.Millisecond} {
 			w := newFakeWitness(t, fmt.Sprintf("w%d.example", i), tree.vkey)
-			w.before = func(context.Context) { pass(latency * time.Millisecond) }
+			w.before = func(context.Context) { pass(latency) }
 			host := fmt.Sprintf("w%d", i)
 			handlers[host] = w
 			witnesses, flags = append(witnesses, w), append(flags, w.flag("https://"+host+"/"))

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -32,14 +33,46 @@ type witnessedArena struct {
 	*testArena
 	t      *testing.T
 	target atomic.Pointer[url.URL]
+	forged atomic.Pointer[forgedHead] // what readers get instead of the tree of the standard ladder, or nil
+}
+
+// forgedHead is a head of a forged ladder, with cosignatures of one witness.
+type forgedHead struct {
+	*forgedLadder
+	signed []byte
+}
+
+// ServeHTTP serves the head and its tiles in the way that an arena does.
+func (f *forgedHead) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path := strings.TrimPrefix(r.URL.Path, "/ladder/standard/")
+	if path == "checkpoint" && slices.Contains([]string{"", "0", "1"}, r.FormValue("cosignatures")) {
+		_, _ = w.Write(f.signed)
+		return
+	}
+	tile, err := torchwood.ParseTilePath(path)
+	if err == nil && tile.L >= 0 {
+		var data []byte
+		if data, err = tlog.ReadTileData(tile, f); err == nil {
+			_, _ = w.Write(data)
+			return
+		}
+	}
+	w.WriteHeader(http.StatusNotFound)
 }
 
 func newWitnessedArena(t *testing.T) *witnessedArena {
 	a := &witnessedArena{t: t}
-	proxy := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+	forward := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(a.target.Load())
 		r.Out.Host = r.In.Host
-	}})
+	}}
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if forged := a.forged.Load(); forged != nil && strings.HasPrefix(r.URL.Path, "/ladder/standard/") {
+			forged.ServeHTTP(w, r)
+			return
+		}
+		forward.ServeHTTP(w, r)
+	}))
 	t.Cleanup(proxy.Close)
 	a.testArena = newTestArena(t, "--base-url", proxy.URL, "--tick", "200ms", "--rest-standard", "0s")
 	return a
@@ -114,10 +147,11 @@ func (a *witnessedArena) policyFile(n int, witnesses ...*litewitness) string {
 	return fmt.Sprintf("%sgroup quorum %d%s\nquorum quorum\n", text, n, names)
 }
 
-// verify runs arena verify on the standard ladder, with the policy of n witnesses. It
-// requires the exit status, and returns the output.
+// verify runs arena verify on the standard ladder, as a reader who remembers no heads
+// and demands n witnesses. It requires the exit status, and returns the output.
 func (a *witnessedArena) verify(status, n int, witnesses ...*litewitness) string {
 	a.t.Helper()
+	a.t.Setenv("XDG_CONFIG_HOME", a.t.TempDir())
 	file := filepath.Join(a.t.TempDir(), "policy")
 	a.must(os.WriteFile(file, []byte(a.policyFile(n, witnesses...)), 0o600))
 	out, errOut, got := call("verify", "--ladder", ladder.Standard, "--arena", a.base(), "--policy", file)
@@ -291,6 +325,12 @@ func TestPolicyOfTwoOfThreeRefusesASplitView(t *testing.T) {
 		_, _, err := torchwood.VerifyCheckpoint(signed, a.policy(1, three))
 		require.NoError(t, err, "the arena has signed the forged head, and the third witness has cosigned it")
 		refused(signed)
+		a.forged.Store(&forgedHead{forged, signed})
+		require.Contains(t, a.verify(1, 2, one, two, three), "missing: w0, w1")
+		a.forged.Store(nil)
+		out := a.verify(0, 2, one, two, three)
+		require.Contains(t, out, "witness w0 cosigned the tree")
+		require.Contains(t, out, "witness w1 cosigned the tree")
 	}
 	refused(forged.submit(one, two, three)) // the first two refuse it
 
