@@ -100,3 +100,9 @@ func TestGuidesHaveTheirFigures(t *testing.T) {
 	}
 	require.Equal(t, 3, figures)
 }
+
+// A phone is narrower than a hash, so a line may break inside it.
+func TestLongHashesMayBreak(t *testing.T) {
+	s := newSite(t)
+	s.is(s.get("/docs/audit"), http.StatusOK, "52db9ba70e0cc0f6<wbr>eaf7803dd07447a1<wbr>f5477735fd3f6617<wbr>92ba94600c84e971</code>")
+}

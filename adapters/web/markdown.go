@@ -191,14 +191,23 @@ func finish(page string) string {
 	return strings.ReplaceAll(page, `<pre>`, `<pre tabindex="0">`)
 }
 
+// hexLine is the number of hex digits of a hash after which a line may break.
+const hexLine = 16
+
 // breakable adds <wbr> between the words of code, where a line may break.
-// Otherwise, browsers would break after the dashes of a flag.
+// Otherwise, browsers would break after the dashes of a flag. A line may also break
+// inside a long hash.
 func breakable(code string) string {
 	var b strings.Builder
+	digits := 0
 	for i := range len(code) {
 		b.WriteByte(code[i])
-		if i > 0 && i+1 < len(code) && endsWord(code[i-1], code[i], code[i+1]) {
+		if digits++; !strings.ContainsRune("0123456789abcdef", rune(code[i])) {
+			digits = 0
+		}
+		if i > 0 && i+1 < len(code) && (endsWord(code[i-1], code[i], code[i+1]) || digits == hexLine) {
 			b.WriteString("<wbr>")
+			digits = 0
 		}
 	}
 	return b.String()
