@@ -2,6 +2,7 @@ package referee
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -105,9 +106,10 @@ func TestMatchWaitsForDirectory(t *testing.T) {
 // does not wait again.
 func TestNoBotIsDialedBeforeItsSeatingIsPublished(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
-		published, waiting := make(chan struct{}), 0
+		published := make(chan struct{})
+		var waiting atomic.Int32
 		f.publish = func(ctx context.Context, _ ladder.Seating) error {
-			waiting++
+			waiting.Add(1)
 			select {
 			case <-published:
 				return nil
@@ -133,7 +135,7 @@ func TestNoBotIsDialedBeforeItsSeatingIsPublished(t *testing.T) {
 		second := f.referee("second")
 		second.Play(f.seating())
 		<-time.After(time.Hour)
-		require.Equal(t, 2, waiting)
+		require.EqualValues(t, 2, waiting.Load())
 		require.Zero(t, dials())
 		require.Empty(t, f.events())
 		close(published)
@@ -143,7 +145,7 @@ func TestNoBotIsDialedBeforeItsSeatingIsPublished(t *testing.T) {
 
 		f.log.fault = nil
 		f.run()
-		require.Equal(t, 2, waiting)
+		require.EqualValues(t, 2, waiting.Load())
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/adapters/witness"
 	"hexarena/eventstore/esdb"
 	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/logtest/outage"
@@ -119,7 +120,7 @@ func (n *nodeProcess) settle(s *testArena) *matchHistory {
 // The operators' endpoints show the metrics of the log's client.
 func TestMetricsShowTheLog(t *testing.T) {
 	n := newNodeProcess(t)
-	a := &arena{log: n.connect().(*esdb.Log)}
+	a := &arena{log: n.connect().(*esdb.Log), cosigners: witness.New(witness.Options{})}
 	require.NoError(t, a.log.Ping(t.Context()))
 	for range 2 { // the second call must also work
 		answer := httptest.NewRecorder()

@@ -94,8 +94,11 @@ func (h *savedHeads) fetch() (torchwood.Checkpoint, error) {
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != http.StatusOK {
-		return torchwood.Checkpoint{}, fmt.Errorf("%w: status %d, %v", errNoCheckpoint, res.StatusCode, err)
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = fmt.Errorf("status %d", res.StatusCode)
+	}
+	if err != nil {
+		return torchwood.Checkpoint{}, fmt.Errorf("%w: %w", errNoCheckpoint, err)
 	}
 	c, _, err := torchwood.VerifyCheckpoint(body, h.policy)
 	if err != nil {
