@@ -77,7 +77,7 @@ func (c *Cmd) verifyLadder(ctx context.Context, out, errOut io.Writer) error {
 		return errors.Join(json.NewEncoder(out).Encode(l.report), err)
 	}
 	if err == nil {
-		l.report.print(out)
+		l.report.show(out)
 	}
 	return err
 }
@@ -306,7 +306,7 @@ func (l *ladderCheck) recomputeHead(ctx context.Context, log eventstore.Log, pla
 	return nil
 }
 
-func (r ladderReport) print(out io.Writer) {
+func (r ladderReport) show(out io.Writer) {
 	fmt.Fprintf(out, "ladder-%s: %d events, %d tables, %d bots\n", r.Mode, r.Events, r.Tables, r.Bots)
 	fmt.Fprintf(out, "%d matches rated, %d voided%s; all %d rating changes are the same to the last bit (%.0f/s)\n",
 		r.Rated, r.Voided, r.causes(), r.Changes, r.ChangesPerSecond)
@@ -322,7 +322,7 @@ func (r ladderReport) print(out io.Writer) {
 		fmt.Fprintf(out, "the signed head of %d results follows from the matches in this log\n", r.Head)
 	}
 	if r.Tree != nil {
-		r.Tree.print(out)
+		r.Tree.show(out)
 	}
 }
 
@@ -341,7 +341,7 @@ func (r ladderReport) causes() string {
 	return " (" + strings.Join(list, ", ") + ")"
 }
 
-func (t *treeReport) print(out io.Writer) {
+func (t *treeReport) show(out io.Writer) {
 	fmt.Fprintf(out, "the events are the %d entries of the ladder's signed tree\n", t.Size)
 	fmt.Fprintf(out, "the signed log of results continues the %d leaves in this tree\n", t.Results)
 	if t.Continues != nil {
