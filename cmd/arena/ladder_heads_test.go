@@ -166,6 +166,13 @@ func TestCheckpointHasCosignatures(t *testing.T) {
 		_, signed, err := f.Checkpoint(ladder.Parley)
 		require.NoError(t, err)
 		require.Equal(t, head.Signed, signed)
+		f.cosigned = func(mode string, h ladderHead) []byte {
+			require.Equal(t, head, h)
+			return []byte("of " + mode + "\n")
+		}
+		_, signed, err = f.Checkpoint(ladder.Parley)
+		require.NoError(t, err)
+		require.Equal(t, string(head.Signed)+"of parley\n", string(signed))
 	})
 }
 
