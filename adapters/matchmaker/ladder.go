@@ -81,8 +81,9 @@ func (l *Ladder) Mode() string { return l.options.Mode }
 
 // Seat stores the tables of one tick and returns their number. If Seat returns
 // an error, it may still have stored some tables; Unfinished lists these tables
-// too. With a beacon, Seat stops before the round of the tables appears, so that
-// nobody can know the seeds of tables that are not stored yet.
+// too. With a beacon, Seat stops waiting for the log when the round of the tables
+// appears, so that it stores no table whose seed is already known. The log may
+// still store an append that Seat no longer waits for.
 func (l *Ladder) Seat(ctx context.Context, candidates []ladder.Candidate, now time.Time) (tables int, err error) {
 	now = now.UTC().Truncate(time.Millisecond) // as TablesSeated stores it, so that anyone can find the same round
 	tick := ladder.Tick{Now: now, Rest: l.options.Rest, PlatformKey: l.options.PlatformKey}

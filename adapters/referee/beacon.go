@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"hexarena/domain/beacon"
 	"hexarena/domain/ladder"
@@ -46,6 +47,19 @@ func (p *run) requireBeacon(ctx context.Context) error {
 		return p.unstartedByOrder()
 	case <-ctx.Done():
 		return errStopped
+	}
+}
+
+// reportLateDial logs that the named round has appeared before the bots are
+// dialed, for example because the process was restarted. Bots then get the number
+// of a round that is already known. Owners who note the time can see that too.
+func (p *run) reportLateDial() {
+	named := p.seating.Beacon
+	if named == nil {
+		return
+	}
+	if late := time.Since(p.options.Beacon.Chain().Time(named.Round)); late > 0 {
+		p.log().Warn("bots are dialed after the named round has appeared", "round", named.Round, "late", late)
 	}
 }
 

@@ -30,6 +30,7 @@ func (p *run) start(ctx context.Context) error {
 	if err := p.publish(ctx); err != nil {
 		return err
 	}
+	p.reportLateDial()
 	bots := p.entrants()
 	nonces := p.dialAll(ctx)
 	if ctx.Err() != nil {

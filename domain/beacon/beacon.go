@@ -137,7 +137,8 @@ func (c Chain) WithHash() Chain {
 }
 
 // Time returns the time at which a round appears. Round 1 appears at the
-// chain's genesis. Round 0 does not exist.
+// chain's genesis. Round 0 does not exist. The result is wrong for rounds that
+// are centuries away, because a time.Duration cannot hold the distance.
 func (c Chain) Time(round uint64) time.Time {
 	if round == 0 {
 		return time.Time{}

@@ -69,6 +69,9 @@ func leafOf(ctx context.Context, log eventstore.Log, r eventstore.Recorded) (id 
 		leaf, err = leafFrom(ctx, log, e.MatchID, matches.Completed, e.Seats)
 		return e.MatchID, leaf, err
 	case ladder.MatchVoided:
+		if e.Why == ladder.WhyBeacon {
+			return e.MatchID, nil, nil // also if another process starts the match at the same time
+		}
 		started, err := startedBefore(ctx, log, e.MatchID, r.Position)
 		if err != nil || !started {
 			return e.MatchID, nil, err

@@ -249,6 +249,18 @@ func TestMatchStartedAfterItsVoidHasNoLeaf(t *testing.T) {
 	require.Zero(t, w.head(ladder.Standard).Size)
 }
 
+// A match that is voided because of the beacon has no leaf, even if a process that
+// lost its lease voids it just after another process has started it. Otherwise
+// such a void would stop the model, and so all play.
+func TestMatchVoidedForTheBeaconHasNoLeaf(t *testing.T) {
+	w := newFixture(t)
+	g := w.begin(ladder.Standard, 1)
+	g.Start()
+	g.Void(ladder.WhyBeacon)
+	w.sync()
+	require.Zero(t, w.head(ladder.Standard).Size)
+}
+
 // away is a log whose streams cannot be read for a while.
 type away struct {
 	*memory.Log
