@@ -87,7 +87,7 @@ func startBot(t *testing.T, bot *exec.Cmd) runningBot {
 }
 
 // plays lets a bot play in every seat of a table, and returns how its match
-// ends. It requires that no answer is refused, and that the bot sends its nonces.
+// ends. It requires that no answer is rejected, and that the bot sends its nonces.
 func plays(t *testing.T, bot runningBot, seats int) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

@@ -23,8 +23,8 @@ import (
 )
 
 // A bot can verify the upgrade with the platform's public key. The upgrade for
-// a match tells facts about the match; the upgrade for a deploy check tells
-// none.
+// a match contains facts about the match; the upgrade for a deploy check
+// contains none.
 func TestSignedUpgrade(t *testing.T) {
 	now := time.UnixMilli(1_757_000_000_123)
 	commitment := strings.Repeat("ab", 32)

@@ -22,9 +22,9 @@ const (
 // deployCheck replaces the match id in the upgrade of a deploy check.
 const deployCheck = "deploy-check"
 
-// Seating contains the facts about a match that the upgrade tells the bot, so
+// Seating contains the facts about a match that the upgrade gives the bot, so
 // that its owner can note them before the match starts. The zero value is for a
-// deploy check, whose upgrade has none of the headers.
+// deploy check, whose upgrade has none of these headers.
 type Seating struct {
 	Commitment  string // 64 hex digits
 	BeaconRound uint64 // the round that the seed uses; 0 without a beacon

@@ -1,6 +1,6 @@
 // Package drand is a client of a relay: a server that publishes the rounds of a
 // drand chain over drand's HTTP API. It accepts only rounds that are signed by
-// the chain's key, so the relay can be anyone's. It handles chains with the
+// the chain's key, so it can use any relay. It handles chains with the
 // scheme bls-unchained-g1-rfc9380.
 //
 // Call [New] and run [Client.Run], which follows the newest round.

@@ -54,8 +54,8 @@ func TestChangedRoundsDoNotVerify(t *testing.T) {
 	require.ErrorContains(t, drand.Verify(quicknet, good), "not a compressed point")
 }
 
-// A signature has only one accepted encoding. Otherwise, whoever passes a round
-// on could choose between several values of its randomness.
+// A signature has only one accepted encoding. Otherwise, anyone who forwards a
+// round could choose among several values of its randomness.
 func TestSignaturesHaveOneEncoding(t *testing.T) {
 	raw, err := hex.DecodeString(signature1000)
 	require.NoError(t, err)

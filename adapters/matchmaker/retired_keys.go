@@ -13,7 +13,7 @@ type RetiredKeys interface {
 	PublishRetired(ctx context.Context, needed func(context.Context) (map[string]bool, error)) (ids []string, err error)
 }
 
-// Rotation replaces seed keys that have been in use for long.
+// Rotation replaces seed keys that have been in use for too long.
 type Rotation interface {
 	// RotateIfDue puts a new seed key into use if the current key is old enough,
 	// and returns the id of the new key. Otherwise it returns an empty id.

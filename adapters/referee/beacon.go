@@ -34,7 +34,7 @@ func (u unstarted) Error() string { return "the match ends before it starts: " +
 // names. If not, it reports an error and waits for an operator: the match
 // resumes after a restart with the right chain, or ends with an order. It is
 // not voided automatically, because the round exists, and a restart without
-// the beacon must not give the match's bots other dice.
+// the beacon must not give the match another seed.
 func (p *run) requireBeacon(ctx context.Context) error {
 	named, available := p.seating.Beacon, p.options.Beacon
 	if named == nil || available != nil && available.Chain().Hash == named.Chain {

@@ -170,7 +170,7 @@ func TestStartedMatchResumesWithoutTheBeacon(t *testing.T) {
 	})
 }
 
-// An operator's order ends the wait at once. The bots were not asked anything.
+// An operator's order ends the wait at once. The bots get no request.
 func TestAbortDuringTheWaitForTheRound(t *testing.T) {
 	withBeacon(t, func(f *fixture, b *fakeBeacon) {
 		b.down.Store(true)

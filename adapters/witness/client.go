@@ -21,7 +21,7 @@ type Trees interface {
 	// SignedHead returns the newest head of a mode's tree, as readers get it, without
 	// cosignatures.
 	SignedHead(mode string) ([]byte, error)
-	// Consistency returns the hashes which prove that the tree of size to continues
+	// Consistency returns the hashes that prove that the tree of size to continues
 	// the tree of size from (RFC 6962). from is above 0 and below to.
 	Consistency(ctx context.Context, mode string, from, to uint64) ([][]byte, error)
 }

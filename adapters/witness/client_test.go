@@ -78,8 +78,8 @@ func TestEachHeadIsCosigned(t *testing.T) {
 	require.Empty(t, c.Cosignatures("parley", tree.newest()))
 }
 
-// Cosignatures are only in memory. After a restart, the witness tells its size with a
-// 409, and signs the same head again.
+// Cosignatures are only in memory. After a restart, the witness responds with 409 and
+// its size, and then cosigns the same head again.
 func TestRestartedArenaGetsCosignaturesAgain(t *testing.T) {
 	tree := newLadderTree(t)
 	w := newFakeWitness(t, "a.example", tree.vkey)

@@ -1,8 +1,8 @@
 // Package witness asks witnesses to cosign the heads of the ladder trees (C2SP
-// tlog-witness and tlog-cosignature). A witness is a service of somebody else. It
-// remembers the newest head of each tree, and cosigns another head only after a
-// proof that this head continues the one it remembers. Readers who demand
-// cosignatures of a quorum can therefore not be shown different trees
+// tlog-witness and tlog-cosignature). A witness is a service that somebody
+// else runs. It remembers the newest head of each tree. It cosigns a new head only
+// after a proof that this head continues the remembered one. An arena therefore
+// cannot show different trees to readers who demand cosignatures of a quorum
 // (docs/adr/0038-witnesses-cosign-ladder-heads.md).
 //
 // Read the flags with [ParseAll], create a [Client] with [New], and call

@@ -14,8 +14,8 @@ import (
 // beaconTime limits the call that reads a chain's parameters at startup.
 const beaconTime = 10 * time.Second
 
-// openBeacon creates the client of the beacon. Only for a chain other than
-// quicknet, it calls the relay.
+// openBeacon creates the client of the beacon. It calls the relay only if the
+// chain is not quicknet.
 func (a *arena) openBeacon(ctx context.Context) error {
 	if a.Beacon == "" {
 		return nil

@@ -23,7 +23,7 @@ type ladderHead struct {
 
 // ladderHeads signs the heads of the ladder trees. Run makes a head of each mode
 // after every commit of the read model. A later head of a mode is never smaller
-// than an earlier one, also after a restart: the first head includes all events
+// than an earlier one, even after a restart: the first head includes all events
 // that were in the log at startup. The same size always has the same head.
 //
 // Play waits only for Publish. Code that shares heads with others follows Changed
@@ -113,7 +113,7 @@ func (h *ladderHeads) Changed() <-chan struct{} {
 }
 
 // Publish returns once the served checkpoint of a mode includes the ladder's event
-// at a revision. It waits as long as the read model is behind, or has stopped.
+// at a revision. It waits while the read model is behind or has stopped.
 func (h *ladderHeads) Publish(ctx context.Context, mode string, revision uint64) error {
 	for {
 		changed := h.Changed()

@@ -39,8 +39,8 @@ func policyOf(v note.Verifier) torchwood.Policy {
 	return torchwood.ThresholdPolicy(2, torchwood.OriginPolicy(v.Name()), torchwood.SingleVerifierPolicy(v))
 }
 
-// Two programs of other projects read the tiles of a running arena and find them
-// whole: Tessera's fsck and the client of torchwood. The tree has more than one full
+// Two programs of other projects read and verify all tiles of a running arena:
+// Tessera's fsck and the client of torchwood. The tree has more than one full
 // tile, and it grows while they read.
 func TestTilesOfARunningArenaAreWhole(t *testing.T) {
 	t.Parallel()

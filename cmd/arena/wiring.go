@@ -44,9 +44,9 @@ func (d directoryAdapter) Candidates(_ context.Context, mode string) ([]ladder.C
 	return list, d.runner.Err()
 }
 
-// candidates is the directory that the matchmaker uses. It is behind the log also
-// while the signed log is, because a match starts only after a signed head includes
-// its table. Bots would wait at their tables until then.
+// candidates is the directory that the matchmaker uses. It also counts as behind the
+// log while the signed log is behind. A match starts only after a signed head includes
+// its table, so bots would wait at their tables.
 type candidates struct {
 	directoryAdapter
 	signedLog signedLogReader

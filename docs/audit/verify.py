@@ -1199,7 +1199,7 @@ class Ladder:
         self.mode, self.platform_key, self.keys, self.chains = mode, platform_key, keys, chains or CHAINS
         self.bots, self.tables, self.revision, self.entries = {}, {}, 0, []
         self.counts = dict.fromkeys(["rated", "seatings", "tables", "repeated", "rounds", "commitments"], 0)
-        self.voids, self.unstarted = {}, set()  # voids by reason, and the revisions of voids for want of a round
+        self.voids, self.unstarted = {}, set()  # voids by reason, and the revisions of voids because a round did not appear
 
     def differs(self, log, follows):
         return LadderDiffers(self.mode, self.revision, log, follows)

@@ -83,7 +83,7 @@ type Report struct {
 	Status     string      `json:"status"`
 	Events     int         `json:"events"`
 	Checks     []Check     `json:"checks"`
-	SeedFrom   string      `json:"seedFrom,omitempty"`   // who shared in the seed; empty if no arena seated the match
+	SeedFrom   string      `json:"seedFrom,omitempty"`   // whose shares went into the seed; empty if no arena seated the match
 	Difference *Difference `json:"difference,omitempty"` // nil if everything matches
 }
 

@@ -65,7 +65,7 @@ func (l *Ladder) tables(e ladder.TablesSeated) *LadderDifference {
 	return nil
 }
 
-// repeat seats the listed candidates again, at the tick and with the rest of the
+// repeat seats the listed candidates again, with the tick and the rest time of the
 // event. The tables must be the same, and so must the list: it contains no bot
 // that is in a match or rests, and it is in ladder order. Events of older arenas
 // list no candidates.

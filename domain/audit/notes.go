@@ -114,8 +114,8 @@ func numberOf(r *beacon.Round) string {
 }
 
 // lateDial remarks that the arena dialed a bot after the round had appeared. The
-// arena then knew the seed. This happens after an outage or a crash too, so it
-// is no difference.
+// arena then knew the seed. This also happens after an outage or a crash, so
+// it does not count as a difference.
 func (a *audit) lateDial(n Note) {
 	r := a.record.proof.Beacon
 	if a.difference != nil || n.At.IsZero() {

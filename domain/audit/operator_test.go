@@ -160,8 +160,8 @@ func TestForgedBeaconsAreFound(t *testing.T) {
 }
 
 // Without a beacon, an operator whose bots send no nonce knows every seed in
-// advance, and can choose among seed keys. Every check is green, so the report
-// says that only the arena shared in the seed. With a beacon, the same choice is
+// advance, and can choose among seed keys. Every check passes, so the report
+// says that the seed contains only the arena's share. With a beacon, the same choice is
 // useless: the seed also depends on a round that does not exist yet.
 func TestSeedKeysGroundWithAndWithoutABeacon(t *testing.T) {
 	id := ladder.MatchID(sample.PlatformKey, ladder.Standard, 0, 0)

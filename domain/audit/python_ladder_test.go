@@ -56,7 +56,7 @@ type whole struct {
 
 // playWhole plays a ladder until a number of matches are rated. The ladder
 // contains ties, strikes, missed matches, aborts for both reasons, and voids
-// because of the beacon. The files contain one in every so many records.
+// because of the beacon. The files contain the records 0, every, 2·every, ….
 func playWhole(t testing.TB, rated, every int) *whole {
 	t.Helper()
 	w := &whole{dir: t.TempDir(), beacon: signedBeacon()}

@@ -18,7 +18,7 @@ type Seating struct {
 	Revision uint64        // of its TablesSeated
 	Index    int           // of its table in that event
 	SeedKey  string        // id of the seed key
-	Tick     time.Time     // the arena's claim of the time of the seating
+	Tick     time.Time     // the time of the seating, as the arena states it
 	Beacon   *beacon.Named // the round that the seed uses; nil without a beacon
 }
 
@@ -175,8 +175,8 @@ func describeNamed(n *beacon.Named) string {
 	return fmt.Sprintf("round %d of the chain %s", n.Round, n.Chain)
 }
 
-// seedFrom says who shared in the seed. It counts only bots that sent a nonce
-// and belong to other owners than the house. The record alone does not say who
+// seedFrom says whose shares went into the seed. It counts only bots that sent a
+// nonce and do not belong to the house. The record alone does not say who
 // owns a bot.
 func (a *audit) seedFrom() string {
 	if a.record.proof.Beacon != nil {

@@ -41,7 +41,7 @@ type Chain struct {
 	ID        string // the name of the chain, such as "quicknet"
 }
 
-// Quicknet returns drand's public chain of 3 s.
+// Quicknet returns drand's public chain with a period of 3 s.
 func Quicknet() Chain {
 	c := Chain{
 		Hash:    "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971",

@@ -219,7 +219,7 @@ func (m *modelTiles) ReadEndpoint(context.Context, string) ([]byte, error) {
 	return nil, io.ErrUnexpectedEOF
 }
 
-// A client of torchwood finds a tree of three levels of tiles whole.
+// The client of torchwood verifies all tiles of a tree with three levels of tiles.
 func TestLongLadderHasWholeTiles(t *testing.T) {
 	events := 1<<16 + 300
 	if raceEnabled {

@@ -3,8 +3,8 @@
 //
 //   - The tree of results has one leaf for each match that the ladder has closed,
 //     in ladder order. Its origin is [Origin].
-//   - The ladder tree has one entry for each event of the ladder's stream, so also
-//     for each seating. Its origin is [LadderOrigin].
+//   - The ladder tree has one entry for each event of the ladder's stream,
+//     including each seating. Its origin is [LadderOrigin].
 //
 // An auditor who has stored a head can check that a match or an event is in the
 // tree, and that a later head continues the stored head. So the arena cannot

@@ -1,6 +1,6 @@
 // The signed heads that this browser has seen. The page keeps the newest head of each
 // log in localStorage. A later head must continue it, so the arena cannot change or drop
-// anything between two visits without a message on the page.
+// anything between two visits without the page reporting it.
 import { proofFromTiles } from './verify-ladder.mjs';
 import { base64, continues, readHead, signed, unbase64 } from './verify-log.mjs';
 import { parse } from './verify-json.mjs';

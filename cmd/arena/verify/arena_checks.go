@@ -17,7 +17,7 @@ const noArena = "no arena is named"
 // (docs/audit.md).
 const houseHandle = "house"
 
-// arenaChecks compares records with what their arena has signed.
+// arenaChecks compares records with the trees that their arena has signed.
 type arenaChecks struct {
 	calls
 	signed *signedLogs
@@ -39,8 +39,8 @@ func newArenaChecks(c calls, h heads, s *saved, p *policy, batch int) *arenaChec
 }
 
 // gather adds the evidence about one record that the arena publishes: its seating in
-// the tree of its ladder, and the owners of its bots. The difference is one in the
-// tree.
+// the tree of its ladder, and the owners of its bots. The returned
+// difference is in the tree.
 func (a *arenaChecks) gather(ctx context.Context, r *audit.Record, e *audit.Evidence) (*audit.Difference, error) {
 	e.Seatings, e.HouseBots = nil, a.house
 	if err := a.owners(ctx, r); err != nil {
@@ -110,7 +110,7 @@ func witnessesOf(t *tree) audit.Check {
 	return audit.Check{Name: checkWitnesses, Made: true, Count: len(t.cosigned)}
 }
 
-// withoutArena adds the checks of check to a report, as skipped.
+// withoutArena adds the checks that check would make to a report, marked as skipped.
 func withoutArena(r *audit.Report) {
 	for _, name := range []string{checkSigned, checkTree, checkWitnesses} {
 		r.Checks = append(r.Checks, audit.Check{Name: name, Because: noArena})

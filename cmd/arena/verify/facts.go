@@ -16,7 +16,7 @@ import (
 	"hexarena/domain/seed"
 )
 
-// facts is what an arena says about itself in /.well-known/arena.json.
+// facts contains the data about an arena from its /.well-known/arena.json.
 type facts struct {
 	platformKey string // base64
 	beacon      []byte // the JSON of its beacon chain; nil without a beacon

@@ -73,7 +73,7 @@ func TestVerifyNamesDishonestSeatings(t *testing.T) {
 
 // An operator hides pairs of a seating and a void: each is a re-roll of the seeds.
 // The pairs are in the tree, so the checker counts them by cause. If the operator
-// leaves them out of the served events, or out of the tree, the checker names that.
+// leaves them out of the served events, or out of the tree, the checker reports it.
 func TestVerifyCountsHiddenSeatings(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 1, func(o *sample.Options) { o.Abort = 0 })
@@ -133,7 +133,7 @@ func TestVerifyCountsAnAbortOfADislikedMatch(t *testing.T) {
 }
 
 // Without a beacon, an operator can try seed keys until it likes a match. All checks
-// are correct. The result says that only the arena shared in the seed.
+// are correct. The result says that the seed contains only the arena's share.
 func TestVerifySaysThatSeedsCouldBeGround(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 1, func(o *sample.Options) { o.Beacon, o.Silent = nil, true })
@@ -242,8 +242,8 @@ func TestVerifyNamesAMatchThatTheTreeDidNotSeat(t *testing.T) {
 	require.Contains(t, errOut, "its size is more than")
 }
 
-// A nonce that the arena swapped is visible to the owner who noted the right one. A
-// round or a log index that the bot was shown is, too.
+// If the arena swaps a nonce, the owner who noted the right one can see it. The same
+// applies to the round and the log index in the owner's notes.
 func TestVerifyNamesASwappedNonce(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 1, func(o *sample.Options) { o.Beacon = nil })

@@ -81,7 +81,7 @@ func (t *tree) served(ctx context.Context) iter.Seq2[ladderEvent, error] {
 	}
 }
 
-// matches requires that an entry of the tree is the given event. It returns the
+// matches requires that an entry of the tree belongs to the given event. It returns the
 // hash of the leaf that the event adds to the results, or nil.
 func (e ladderEvent) matches(raw []byte) (leaf []byte, d *audit.Difference) {
 	var parsed struct{ Leaf *string } // set for an event that adds a leaf to the tree of results

@@ -107,7 +107,7 @@ func (t *tally) print(w io.Writer) {
 	}
 }
 
-// printSeeds says who shared in the seeds.
+// printSeeds says whose shares went into the seeds.
 func (t *tally) printSeeds(w io.Writer) {
 	for _, who := range slices.Sorted(maps.Keys(t.SeedFrom)) {
 		of := ""

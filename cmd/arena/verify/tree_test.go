@@ -89,8 +89,8 @@ func TestVerifyALadderOfSeveralTiles(t *testing.T) {
 	}
 }
 
-// An arena that shows other people another tree cannot show this reader that tree
-// later, and the other way round.
+// If an arena shows different trees to this reader and to other people, it cannot
+// later show the reader their tree, or show them the reader's tree.
 func TestVerifyNamesAForkedTree(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 3, nil)

@@ -136,7 +136,7 @@ func (c *Cmd) arenaChecks(source *matchSource) (*arenaChecks, error) {
 	return newArenaChecks(calls{source.arena}, trust.heads, trust.saved, trust.policy, batch), nil
 }
 
-// trust is what the caller knows about an arena's trees.
+// trust contains the heads and the policy that an arena's trees must satisfy.
 type trust struct {
 	heads  heads
 	saved  *saved
