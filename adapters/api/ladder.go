@@ -78,7 +78,7 @@ func (s *Server) checkpoint(in *checkpointQuery) (size uint64, signed []byte, er
 	}
 	size, signed, found := s.Cosigned(in.Mode, in.Cosignatures)
 	if !found {
-		return 0, nil, problem.WithDetail(problem.ErrNotFound, fmt.Sprintf("since the arena started, no checkpoint of the ladder's tree got %d cosignatures", in.Cosignatures))
+		return 0, nil, problem.WithDetail(problem.ErrNotFound, fmt.Sprintf("no checkpoint of the ladder tree has %d cosignatures yet; ask for fewer, or try again", in.Cosignatures))
 	}
 	return size, signed, nil
 }
@@ -101,7 +101,7 @@ func (s *Server) getLadderProof(c *call, in *proofQuery) (*response, error) {
 	}
 	index, err := strconv.ParseUint(in.Index, 10, 63)
 	if err != nil || strconv.FormatUint(index, 10) != in.Index || index >= size {
-		return nil, problem.WithDetail(problem.ErrNotFound, fmt.Sprintf("the index must be an integer from 0 to below %d, the size of the checkpoint", size))
+		return nil, problem.WithDetail(problem.ErrNotFound, fmt.Sprintf("the index must be an integer from 0 up to, but not including, %d (the size of the checkpoint)", size))
 	}
 	hashes, err := s.SignedLog.LadderInclusion(c.ctx, in.Mode, index, size)
 	if err != nil {

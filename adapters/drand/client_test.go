@@ -196,7 +196,7 @@ func TestNoRoundBeforeTheFirstPoll(t *testing.T) {
 	f := newFixture(drandtest.New("tests", period))
 	_, _, err := f.Name(time.Now())
 	require.ErrorIs(t, err, ErrStale)
-	require.ErrorContains(t, f.Err(), "not shown a valid round yet")
+	require.ErrorContains(t, f.Err(), "not served a valid round yet")
 	require.Zero(t, metric(t, f, "arena_beacon_newest_round"))
 }
 

@@ -136,7 +136,7 @@ func (c *Client) Err() error { return c.stale(time.Now(), c.Newest()) }
 func (c *Client) stale(now time.Time, newest uint64) error {
 	chain := c.options.Chain
 	if newest == 0 {
-		return fmt.Errorf("%w: the relay has not shown a valid round yet", ErrStale)
+		return fmt.Errorf("%w: the relay has not served a valid round yet", ErrStale)
 	}
 	if age := now.Sub(chain.Time(newest)); age > beacon.Margin*chain.Period {
 		return fmt.Errorf("%w: its newest round, %d, is %s old; the limit is %s", ErrStale, newest, age.Round(time.Millisecond), beacon.Margin*chain.Period)

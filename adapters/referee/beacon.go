@@ -40,7 +40,7 @@ func (p *run) requireBeacon(ctx context.Context) error {
 	if named == nil || available != nil && available.Chain().Hash == named.Chain {
 		return nil
 	}
-	p.log().Error("the match cannot start, because its seed needs a beacon that this arena does not use: restart the arena with --beacon and this --beacon-chain, or abort the match",
+	p.log().Error("match cannot start: its seed needs a beacon chain that this arena does not use; restart with --beacon and this --beacon-chain, or abort the match",
 		"chain", named.Chain, "round", named.Round)
 	select {
 	case <-p.ordered.Done():
@@ -81,7 +81,7 @@ func (p *run) awaitRound(ctx context.Context) (*beacon.Round, error) {
 	case ctx.Err() != nil:
 		return nil, errStopped
 	case err != nil:
-		p.log().Warn("the match is void, because the round of the beacon did not arrive", "round", named.Round, "error", err)
+		p.log().Warn("voiding the match: the beacon's round did not arrive in time", "round", named.Round, "error", err)
 		return nil, unstarted{why: ladder.WhyBeacon}
 	}
 	return &round, nil
@@ -103,12 +103,12 @@ func (p *run) voidUnstarted(ctx context.Context, u unstarted) (*match.Aborted, e
 		return nil, err
 	}
 	if p.expected != eventstore.NoStream {
-		return nil, fmt.Errorf("%w: it has started the match", errReplaced)
+		return nil, fmt.Errorf("%w: the other process has started the match", errReplaced)
 	}
 	if err := p.stored(ctx, p.mode.Ladder.Void(ctx, p.seating.MatchID, u.why)); err != nil {
 		return nil, err
 	}
-	p.log().Info("match over before its start", "why", u.why, "reason", u.order.Reason, "request", u.order.Request)
+	p.log().Info("match ended before it started", "why", u.why, "reason", u.order.Reason, "request", u.order.Request)
 	if u.why != ladder.WhyOperator {
 		return nil, nil
 	}

@@ -266,7 +266,7 @@ func (p *peer) failed(err error) {
 		if errors.Is(err, errInconsistent) {
 			level = slog.LevelError
 		}
-		p.logger.Log(context.Background(), level, "a witness did not cosign a head; the arena tries again", "error", err)
+		p.logger.Log(context.Background(), level, "witness did not cosign the head; retrying", "error", err)
 	}
 }
 

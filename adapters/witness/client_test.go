@@ -193,7 +193,7 @@ func TestFaultsOfAWitness(t *testing.T) {
 		{"a cosignature of another key with this name", answer(200, cosignatures(textAt(3), impostor)), "invalid", "no valid cosignature"},
 		{"a cosignature of another head", answer(200, cosignatures(textAt(2), own)), "invalid", "no valid cosignature"},
 		{"an endless response", answer(200, strings.Repeat(garbage("b.example"), 1000)), "invalid", "no valid cosignature"},
-		{"a dropped connection", func(http.ResponseWriter) bool { panic(http.ErrAbortHandler) }, "unreachable", "the witness does not answer"},
+		{"a dropped connection", func(http.ResponseWriter) bool { panic(http.ErrAbortHandler) }, "unreachable", "no response from the witness"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newFakeWitness(t, "a.example", tree.vkey)
@@ -375,7 +375,7 @@ func TestHangingWitnessDelaysOthersRarely(t *testing.T) {
 		require.EqualValues(t, 600, tree.size)
 		_, _, found := c.Cosigned(mode, 2)
 		require.False(t, found)
-		require.Contains(t, lines.String(), "the witness does not answer")
+		require.Contains(t, lines.String(), "no response from the witness")
 		require.Contains(t, lines.String(), "connection refused")
 		require.Equal(t, 2, strings.Count(lines.String(), "\n"))
 	})

@@ -17,7 +17,7 @@ import (
 // Reasons for failures. Each is also a value of the label "why" of
 // arena_witness_failures_total, see metrics.go.
 var (
-	errUnreachable  = errors.New("the witness does not answer")
+	errUnreachable  = errors.New("no response from the witness")
 	errUnknownLog   = errors.New("the witness does not know this log; its operator must add it")
 	errWrongKey     = errors.New("the witness trusts another key for this log; its operator must add the arena's key")
 	errInconsistent = errors.New("the witness has cosigned another tree of this log")

@@ -188,7 +188,7 @@ func TestLateBeaconVoidsTheMatch(t *testing.T) {
 			s, u := newTestArena(t, append(flags, "--tick", "250ms", "--rest-standard", "24h", "--decision-standard", "30s")...), &upgrades{}
 			s.start()
 			u.join(s, func() { relay.Fail(fault) })
-			s.arena.awaitLog(0, `msg="match over before its start" .*why=beacon`)
+			s.arena.awaitLog(0, `msg="match ended before it started" .*why=beacon`)
 			relay.Fail(drandtest.None)
 			s.finish(1)
 			played := s.list(matches.Completed)
@@ -301,7 +301,7 @@ func TestAbortOfAMatchThatWaitsForTheBeacon(t *testing.T) {
 	<-dialed
 	id := u.matches()[0]
 	require.Equal(t, "aborted: the match has no placements and changes no ratings\n", s.admin("abort", id, "--reason", "the relay is gone"))
-	s.arena.awaitLog(0, `msg="match over before its start" .*why=operator reason="the relay is gone"`)
+	s.arena.awaitLog(0, `msg="match ended before it started" .*why=operator reason="the relay is gone"`)
 	s.stop()
 	log, closeLog := openLog(t, s.data)
 	defer closeLog()

@@ -104,7 +104,7 @@ func (c *botCmd) secret() ([]byte, error) {
 	}
 	secret := bytes.TrimSpace(text)
 	if len(secret) == 0 {
-		return nil, fmt.Errorf("%s is empty: delete it, and the bot creates a new secret", c.NonceSecret)
+		return nil, fmt.Errorf("%s is empty; delete it so that the bot creates a new secret", c.NonceSecret)
 	}
 	return secret, nil
 }

@@ -60,7 +60,7 @@ func (h *ladderHeads) Run(ctx context.Context) {
 		var retry <-chan time.Time
 		for _, mode := range ladder.Modes {
 			if err := h.renew(ctx, mode); err != nil && ctx.Err() == nil {
-				h.logger.Error("no new head of the ladder tree; retrying", "mode", mode, "error", err)
+				h.logger.Error("ladder head not signed; retrying", "mode", mode, "error", err)
 				retry = time.After(headRetry)
 			}
 		}
