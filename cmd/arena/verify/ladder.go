@@ -42,7 +42,8 @@ type ladderReport struct {
 
 // treeReport describes the signed tree of a ladder's events.
 type treeReport struct {
-	Size         uint64        `json:"size"`                   // entries; each is the event of the same revision
+	Size         uint64        `json:"size"`                   // checked entries; each is the event of the same revision
+	Newer        uint64        `json:"newer,omitempty"`        // entries after these, which were not checked because no quorum of --policy has cosigned them
 	Continues    *uint64       `json:"continues,omitempty"`    // size of the remembered head; nil if none was remembered
 	Results      uint64        `json:"results"`                // leaves; the signed log of results begins with them
 	NeverStarted int           `json:"neverStarted"`           // voided matches that never started
@@ -221,22 +222,24 @@ func (l *ladderCheck) differs(revision uint64, d *audit.Difference) error {
 	return &audit.LadderDifference{Mode: l.Ladder, Revision: revision, Log: d.Log, Follows: d.Follows}
 }
 
-// fold recomputes the events. With a tree, each event must be an entry of it, and
+// fold recomputes the events. With a policy, it stops at the size of the tree that
+// witnesses have cosigned. With a tree, each event must be an entry of it, and
 // the signed head of the results must follow from its leaves.
 func (l *ladderCheck) fold(ctx context.Context, folded *audit.Ladder, t *tree, signed *signedLogs) error {
 	if t == nil {
 		return foldLog(ctx, l.log, l.errOut, l.Ladder, folded)
 	}
-	report := &treeReport{Size: t.head.Size, Cosigned: t.cosigned}
+	report := &treeReport{Size: t.size(), Newer: t.head.Size - t.size(), Cosigned: t.cosigned}
 	if t.policy != nil {
-		report.Witnessed = &t.witnessed.Size
+		witnessed := t.witnessed.Size
+		report.Witnessed = &witnessed
 	}
 	if t.before != nil {
 		report.Continues = &t.before.Size
 	}
 	l.report.Tree = report
 	results := (&compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}).NewEmptyRange(0)
-	err := fold(folded, l.Ladder, t.head.Size, l.errOut, t.checked(ctx, l.events(ctx, t)), func(e ladderEvent) error {
+	err := fold(folded, l.Ladder, report.Size, l.errOut, t.checked(ctx, l.events(ctx, t)), func(e ladderEvent) error {
 		switch {
 		case e.leaf != nil:
 			return results.Append(e.leaf, nil)
@@ -259,8 +262,9 @@ func (l *ladderCheck) fold(ctx context.Context, folded *audit.Ladder, t *tree, s
 		}
 	}
 	report.Results = computed.Size
-	if head := signed.heads[l.Ladder]; head.Size > computed.Size {
-		return fmt.Errorf("%d %w of %d events", head.Size-computed.Size, errLags, t.head.Size)
+	// Each event that was not checked adds at most one leaf.
+	if head, most := signed.heads[l.Ladder], computed.Size+report.Newer; head.Size > most {
+		return fmt.Errorf("%d %w of %d events", head.Size-most, errLags, t.head.Size)
 	}
 	d, err := signed.follows(ctx, l.Ladder, computed)
 	return cmp.Or(err, l.differs(t.head.Size, d))
@@ -342,7 +346,12 @@ func (r ladderReport) causes() string {
 }
 
 func (t *treeReport) show(out io.Writer) {
-	fmt.Fprintf(out, "the events are the %d entries of the ladder's signed tree\n", t.Size)
+	if t.Newer == 0 {
+		fmt.Fprintf(out, "the events are the %d entries of the ladder's signed tree\n", t.Size)
+	} else {
+		fmt.Fprintf(out, "the events are the first %d of the %d entries of the ladder's signed tree\n", t.Size, t.Size+t.Newer)
+		fmt.Fprintf(out, "%d newer events were not checked: no quorum of the policy has cosigned them yet\n", t.Newer)
+	}
 	fmt.Fprintf(out, "the signed log of results continues the %d leaves in this tree\n", t.Results)
 	if t.Continues != nil {
 		fmt.Fprintf(out, "the tree continues the remembered head of %d events\n", *t.Continues)

@@ -59,10 +59,11 @@ func (t *tree) fetch(ctx context.Context, from uint64, limit int) ([]ladderEvent
 	return list, nil, nil
 }
 
-// served yields the events that the arena serves, up to the size of the tree.
+// served yields the events that the arena serves, up to the size that the caller
+// accepts.
 func (t *tree) served(ctx context.Context) iter.Seq2[ladderEvent, error] {
 	return func(yield func(ladderEvent, error) bool) {
-		for from := uint64(0); from < t.head.Size; {
+		for from := uint64(0); from < t.size(); {
 			list, d, err := t.fetch(ctx, from, maxBatch)
 			if d != nil {
 				err = &treeError{from, d}
@@ -114,15 +115,15 @@ func (e ladderEvent) leafFits(leaf []byte) *audit.Difference {
 	return nil
 }
 
-// checked yields events up to the size of the tree, with their leaves. Each event
-// must be the entry of the tree. The error may be a *treeError.
+// checked yields events up to the size that the caller accepts, with their leaves.
+// Each event must be the entry of the tree. The error may be a *treeError.
 func (t *tree) checked(ctx context.Context, events iter.Seq2[ladderEvent, error]) iter.Seq2[ladderEvent, error] {
 	return func(yield func(ladderEvent, error) bool) {
 		next, stop := iter.Pull2(t.entries(ctx))
 		defer stop()
 		done := uint64(0)
 		for e, err := range events {
-			if done == t.head.Size {
+			if done == t.size() {
 				return
 			}
 			if err == nil {
@@ -133,8 +134,8 @@ func (t *tree) checked(ctx context.Context, events iter.Seq2[ladderEvent, error]
 			}
 			done++
 		}
-		if done < t.head.Size {
-			yield(ladderEvent{}, &treeError{done, treeDifference(fmt.Sprintf("%d events", done), fmt.Sprintf("an event for each of the %d entries of the tree", t.head.Size))})
+		if done < t.size() {
+			yield(ladderEvent{}, &treeError{done, treeDifference(fmt.Sprintf("%d events", done), fmt.Sprintf("an event for each of the %d entries of the tree", t.size()))})
 		}
 	}
 }

@@ -145,7 +145,9 @@ func (t *tree) size() uint64 {
 
 // quorum finds a checkpoint that satisfies the policy. The newest checkpoint may not
 // have its cosignatures yet, so quorum also asks for the newest one with at least 1,
-// 2, … of them (docs/protocol.md, "Witnesses of the ladder tree").
+// 2, … of them (docs/protocol.md, "Witnesses of the ladder tree"). A cosigned tree
+// without events says nothing about the events of the ladder, so it does not satisfy
+// the policy.
 func (t *tree) quorum(ctx context.Context, newest []byte) (*audit.Difference, error) {
 	missing := ""
 	for n, signed := 1, newest; signed != nil; n++ {
@@ -154,6 +156,10 @@ func (t *tree) quorum(ctx context.Context, newest []byte) (*audit.Difference, er
 			return d, nil
 		}
 		cosigned, err := t.policy.check(signed, h.Origin, t.heads.key)
+		if err == nil && h.Size == 0 && t.head.Size > 0 {
+			missing = "the witnesses cosigned only a tree without events"
+			break
+		}
 		if err == nil {
 			t.witnessed, t.cosigned = h, cosigned
 			return t.agree(ctx, h, signed)

@@ -16,6 +16,7 @@ import (
 
 	"hexarena/cmd/arena/remote"
 	"hexarena/domain/audit/sample"
+	"hexarena/domain/ladder"
 	"hexarena/projections/signedlog"
 )
 
@@ -237,7 +238,9 @@ func TestVerifyDemandsThePolicysQuorum(t *testing.T) {
 	s.cosigned = earlier
 	out, errOut, status = s.ladder("--policy", file)
 	require.Zero(t, status, errOut)
-	require.Contains(t, out, "the events are the 6 entries")
+	require.Contains(t, out, "ladder-standard: 4 events, 2 tables")
+	require.Contains(t, out, "the events are the first 4 of the 6 entries of the ladder's signed tree")
+	require.Contains(t, out, "2 newer events were not checked: no quorum of the policy has cosigned them yet")
 	require.Contains(t, out, "witness two cosigned the tree of 4 events at ")
 	_, errOut, status = s.verify(target, "--policy", file)
 	require.Zero(t, status, errOut)
@@ -276,6 +279,47 @@ func TestVerifyDemandsThePolicysQuorum(t *testing.T) {
 		require.Equal(t, 2, status, errOut)
 		require.Contains(t, errOut, says)
 	}
+}
+
+// After the cosigned head, an operator shows this reader events that no witness has
+// seen. Verify does not count them, even if they are correct.
+func TestVerifyStopsAtTheCosignedHead(t *testing.T) {
+	t.Parallel()
+	s := newTreeArena(t, 2, nil)
+	key, err := signedlog.VerifierKey(s.origin(), s.public())
+	require.NoError(t, err)
+	w := []*torchwood.CosignatureSigner{newWitness(t, "one"), newWitness(t, "two"), newWitness(t, "three")}
+	run := []string{"--policy", policyFile(t, key, w...), "--no-remember"}
+	s.witnesses = w
+	s.cosigned = s.checkpoint()
+	s.size = 0
+	empty := s.checkpoint()
+	s.witnesses, s.size = nil, -1
+
+	for range 3 { // another continuation than the one that others see
+		s.arena.SeatAndVoid(ladder.WhyOperator)
+	}
+	s.publish()
+	out, errOut, status := s.ladder(append(run, "--json")...)
+	require.Zero(t, status, errOut)
+	var r ladderReport
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.Equal(t, 4, r.Events)
+	require.Equal(t, uint64(4), r.Tree.Size)
+	require.Equal(t, uint64(6), r.Tree.Newer)
+	require.Empty(t, r.Voids, "the voids that no witness has seen")
+
+	// The newest head must still continue the cosigned one.
+	s.change(1, func(data string) string { return strings.Replace(data, `"match"`, `"other":1,"match"`, 1) })
+	_, errOut, status = s.ladder(run...)
+	require.Equal(t, 1, status, errOut)
+	require.Contains(t, errOut, "expected a head of the tree that witnesses cosigned: 4 events")
+
+	s.publish()
+	s.cosigned = empty
+	_, errOut, status = s.ladder(run...)
+	require.Equal(t, 1, status, errOut)
+	require.Contains(t, errOut, "the witnesses cosigned only a tree without events")
 }
 
 func vkeyOfAnother(t *testing.T) string {
