@@ -264,7 +264,7 @@ func TestCrashBeforeTheStartKeepsTheRound(t *testing.T) {
 	<-s.arena.exited
 
 	s.start()
-	s.arena.awaitLog(0, `level=ERROR msg="the match cannot start, because its seed needs a beacon.* chain=`+relay.Chain().Hash)
+	s.arena.awaitLog(0, `level=ERROR msg="match cannot start: its seed needs a beacon chain.* chain=`+relay.Chain().Hash)
 	dialed := len(u.matches())
 	require.Empty(t, append(s.list(matches.Running), s.list(matches.Completed)...))
 	s.stop()
