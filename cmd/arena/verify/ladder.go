@@ -105,10 +105,11 @@ func (l *ladderCheck) run(ctx context.Context) error {
 			}
 		}
 		var signed *signedLogs
-		if folded, err = l.ladder(ctx); err != nil {
+		if t, signed, err = l.openTree(ctx); err != nil {
 			return err
 		}
-		if t, signed, err = l.openTree(ctx); err != nil {
+		// The arena may add a seed key at any time, so read the keys after the head.
+		if folded, err = l.ladder(ctx); err != nil {
 			return err
 		}
 		begun := time.Now()
@@ -320,8 +321,16 @@ func (r ladderReport) show(out io.Writer) {
 		fmt.Fprintln(out, "match ids were not checked: the log has no arena-keys")
 	}
 	fmt.Fprintf(out, "%d of %d seatings list their candidates; the same candidates give the same tables\n", r.Repeated, r.Seatings)
-	fmt.Fprintf(out, "%d of %d tables use a beacon; the times of %d of %d seatings' rounds are correct\n", r.Beacon, r.Tables, r.Rounds, r.Seatings)
-	fmt.Fprintf(out, "%d of %d commitments follow from published seed keys\n", r.Commitments, r.Tables)
+	if r.Beacon == 0 {
+		fmt.Fprintln(out, "no table uses a beacon")
+	} else {
+		fmt.Fprintf(out, "%d of %d tables use a beacon; the times of %d of %d seatings' rounds are correct\n", r.Beacon, r.Tables, r.Rounds, r.Seatings)
+	}
+	if r.Commitments == 0 {
+		fmt.Fprintln(out, "no commitment was checked: no seed key of this ladder is published yet")
+	} else {
+		fmt.Fprintf(out, "%d of %d commitments follow from published seed keys\n", r.Commitments, r.Tables)
+	}
 	if r.Head > 0 {
 		fmt.Fprintf(out, "the signed head of %d results follows from the matches in this log\n", r.Head)
 	}

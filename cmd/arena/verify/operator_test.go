@@ -142,7 +142,7 @@ func TestVerifySaysThatSeedsCouldBeGround(t *testing.T) {
 	require.Regexp(t, `(?m)^seed from +the arena only$`, out)
 	out, errOut, status = s.ladder()
 	require.Zero(t, status, errOut)
-	require.Contains(t, out, "0 of 1 tables use a beacon")
+	require.Contains(t, out, "no table uses a beacon")
 }
 
 // With a beacon, a ground seed does not follow from the round, and a round that the

@@ -136,6 +136,42 @@ func TestVerifyNamesAForkedTree(t *testing.T) {
 	require.Contains(t, errOut, "no tree of the ladder's events")
 }
 
+// An arena that publishes the key of a tree cannot hide the tree.
+func TestVerifyNamesAHiddenTree(t *testing.T) {
+	t.Parallel()
+	s := newTreeArena(t, 1, nil)
+	s.lie = func(path string, answer []byte) []byte {
+		switch {
+		case strings.HasSuffix(path, "/checkpoint"):
+			return nil
+		case strings.HasSuffix(path, "/vkey"):
+			return []byte("key")
+		}
+		return answer
+	}
+	_, errOut, status := s.verify(s.URL+"/matches/"+s.id(t, 0), "--no-remember")
+	require.Equal(t, 1, status, errOut)
+	require.Contains(t, errOut, "a tree, because the arena publishes its key")
+	_, errOut, status = s.ladder("--no-remember")
+	require.Equal(t, 1, status, errOut)
+}
+
+// The keys are read after the head, so a key that is added between is known.
+func TestVerifyReadsKeysAfterTheHead(t *testing.T) {
+	t.Parallel()
+	s := newTreeArena(t, 1, nil)
+	keys := s.keys
+	s.keys = nil
+	s.lie = func(path string, answer []byte) []byte {
+		if strings.HasSuffix(path, "/checkpoint") {
+			s.keys = keys
+		}
+		return answer
+	}
+	_, errOut, status := s.ladder("--no-remember")
+	require.Zero(t, status, errOut)
+}
+
 // The tree of results is remembered too.
 func TestVerifyNamesAForkedLogOfResults(t *testing.T) {
 	t.Parallel()
