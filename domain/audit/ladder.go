@@ -38,6 +38,9 @@ type LadderTotals struct {
 	Beacon      int            `json:"beacon"`      // tables whose seating names a round of a beacon
 	Rounds      int            `json:"rounds"`      // seatings whose round was compared with the tick
 	Commitments int            `json:"commitments"` // tables whose commitment follows from a published seed key
+
+	WithoutBeacon int `json:"withoutBeacon"` // seatings that name no round, after one that does
+	Late          int `json:"late"`          // seatings that were stored after their round had appeared, by the arena's clock
 }
 
 // entry is a watched match on its ladder.
@@ -96,7 +99,7 @@ func (l *Ladder) Add(revision uint64, at time.Time, eventType string, data []byt
 	var d *LadderDifference
 	switch e := e.(type) {
 	case ladder.TablesSeated:
-		d = l.seat(e)
+		d = l.seat(e, at)
 	case ladder.RatingsChanged:
 		d = l.rate(e)
 	case ladder.MatchVoided:

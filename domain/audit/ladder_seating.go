@@ -17,7 +17,7 @@ import (
 // seat checks a seating. Every table must have four bots, but the last may have
 // three. The bots must be in no other match, and in descending order of rating.
 // If the event lists its candidates, seat also repeats the arena's decision.
-func (l *Ladder) seat(e ladder.TablesSeated) *LadderDifference {
+func (l *Ladder) seat(e ladder.TablesSeated, at time.Time) *LadderDifference {
 	if d := l.tables(e); d != nil {
 		return d
 	}
@@ -27,6 +27,7 @@ func (l *Ladder) seat(e ladder.TablesSeated) *LadderDifference {
 		}
 	}
 	l.Totals.Seatings++
+	l.remarks(e, at)
 	l.Totals.Tables += len(e.Tables)
 	if e.Beacon != nil {
 		l.Totals.Beacon += len(e.Tables)
@@ -166,6 +167,21 @@ func (l *Ladder) round(e ladder.TablesSeated) *LadderDifference {
 	}
 	l.Totals.Rounds++
 	return nil
+}
+
+// remarks counts seatings that fit the rules, but give the arena more choice than
+// the others do. A clock that jumps forward makes an honest seating late.
+func (l *Ladder) remarks(e ladder.TablesSeated, at time.Time) {
+	if e.Beacon == nil {
+		if l.Totals.Beacon > 0 {
+			l.Totals.WithoutBeacon++
+		}
+		return
+	}
+	b, d := trusted(l.Beacons, *e.Beacon)
+	if len(l.Beacons) > 0 && d == nil && b.Period > 0 && !at.Before(b.Time(e.Beacon.Round)) {
+		l.Totals.Late++
+	}
 }
 
 // commitments recomputes the commitments of tables whose seed key is published.

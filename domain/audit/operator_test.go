@@ -330,6 +330,20 @@ func TestDishonestSeatingsAreFound(t *testing.T) {
 	require.Equal(t, 3, l.Totals.Rounds)
 	require.Equal(t, 6, l.Totals.Beacon)
 	require.Equal(t, 6, l.Totals.Commitments)
+	require.Zero(t, l.Totals.Late)
+	require.Zero(t, l.Totals.WithoutBeacon)
+
+	late := eventsOf(t, ticks())
+	late[second].at = late[second].at.Add(time.Minute) // the round had appeared
+	l, err = foldWith(t, late)
+	require.NoError(t, err)
+	require.Equal(t, 1, l.Totals.Late)
+
+	without := eventsOf(t, ticks())
+	delete(without[second].data, "beacon")
+	l, err = foldWith(t, without)
+	require.NoError(t, err)
+	require.Equal(t, 1, l.Totals.WithoutBeacon)
 }
 
 // foldWith recomputes stored events with a chain and published seed keys.

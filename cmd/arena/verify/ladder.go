@@ -331,6 +331,12 @@ func (r ladderReport) show(out io.Writer) {
 	} else {
 		fmt.Fprintf(out, "%d of %d commitments follow from published seed keys\n", r.Commitments, r.Tables)
 	}
+	if r.WithoutBeacon > 0 {
+		fmt.Fprintf(out, "WARNING: %d seatings name no round, after a seating that names one: the arena may have chosen their seeds\n", r.WithoutBeacon)
+	}
+	if r.Late > 0 {
+		fmt.Fprintf(out, "WARNING: %d seatings were stored after their round had appeared: the arena may have known their seeds\n", r.Late)
+	}
 	if r.Head > 0 {
 		fmt.Fprintf(out, "the signed head of %d results follows from the matches in this log\n", r.Head)
 	}
