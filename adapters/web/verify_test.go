@@ -106,18 +106,34 @@ func loggedMatch(t *testing.T, tiles string) []byte {
 	}
 	a, b, c, d := leaves[0], leaves[1], leaves[2], h.HashLeaf([]byte("a later match"))
 	ab := h.HashChildren(a, b)
-	var named struct{ ID string }
-	require.NoError(t, json.Unmarshal(records[1], &named))
-	b, err := json.Marshal(map[string]any{
-		"id": named.ID, "record": string(records[1]), "platformKey": platform,
+	withBeacon := sample.New(sample.Options{Chance: 4, Bots: 4, PlatformKey: platform, Beacon: unsigned()}).Tick()[0]
+	leaf, err := signedlog.Leaf(withBeacon)
+	require.NoError(t, err)
+	b, err = json.Marshal(map[string]any{
+		"id": idOf(t, records[1]), "record": string(records[1]), "platformKey": platform,
 		"head": head(3, h.HashChildren(ab, c)), "empty": head(0, h.EmptyRoot()), "earlier": head(2, ab),
 		"later": head(4, h.HashChildren(ab, h.HashChildren(c, d))), "forked2": head(2, h.HashChildren(b, a)), "forked3": head(3, h.HashChildren(ab, d)),
+		"beacon": map[string]any{ // a match in a log of its own
+			"id": idOf(t, withBeacon), "record": string(withBeacon),
+			"head": head(1, h.HashLeaf(leaf)), "inclusion": map[string]any{"index": 0, "size": 1, "hashes": [][]byte{}},
+		},
 		"ladder":      ladderOf(t, played.Ladder, key, tiles),
 		"consistency": map[string]any{"from=2&to=3": [][]byte{c}, "from=3&to=4": [][]byte{c, d, ab}},
 		"inclusion":   map[string]any{"index": 1, "size": 3, "hashes": [][]byte{leaves[0], leaves[2]}},
 	})
 	require.NoError(t, err)
 	return b
+}
+
+func idOf(t *testing.T, record []byte) string {
+	var named struct{ ID string }
+	require.NoError(t, json.Unmarshal(record, &named))
+	return named.ID
+}
+
+// unsigned is a beacon with made-up signatures. The modules do not check them.
+func unsigned() *sample.Beacon {
+	return &sample.Beacon{Chain: beacon.Quicknet(), Sign: func(round uint64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 40), round) }}
 }
 
 // Node.js tests the checker modules with the vectors of docs/audit and with fresh matches.
@@ -133,8 +149,8 @@ func TestCheckerModules(t *testing.T) {
 	forged := 0
 	for n := 0; n < 10; chance++ {
 		o := sample.Options{Chance: chance, Bots: 7, Mischief: int(chance % 5), Build: chance%3 > 0, Abort: 6}
-		if n%4 == 0 { // signatures that no beacon made: the modules do not check them
-			o.Beacon = &sample.Beacon{Chain: beacon.Quicknet(), Sign: func(round uint64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 40), round) }}
+		if n%4 == 0 {
+			o.Beacon = unsigned()
 		}
 		a := sample.New(o)
 		for _, record := range a.Tick() {

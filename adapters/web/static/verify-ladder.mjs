@@ -6,13 +6,14 @@ import { leafHash, pair, readHead, rootOf, signed, unbase64 } from './verify-log
 import { Differs } from './verify-match.mjs';
 
 // checkSeating compares a record with its seating in the ladder's signed tree. It returns
-// {note, valid}: the head of the tree, and whether the platform key signed the head (null
-// if this browser does not support Ed25519). It returns null if the arena does not
-// publish the seating.
-export async function checkSeating({ id, mode, commitment, proof }, platformKey, get) {
-  const page = await get(`/ladder/${mode}/events?from=${proof.revision}&limit=1`);
-  const text = await get(`/ladder/${mode}/proof/${proof.revision}`);
-  if (page === null || text === null) return null;
+// {note, checkpoint, valid}: the head of the proof, the newest head of the tree, and
+// whether the platform key signed the former (null if this browser does not support
+// Ed25519). expected tells why the arena must publish the tree, or is null. Only if it is
+// null and the arena publishes no tree, checkSeating returns null.
+export async function checkSeating({ id, mode, commitment, proof }, platformKey, expected, ask) {
+  const published = await askFor(mode, proof.revision, expected, ask);
+  if (published === null) return null;
+  const { page, text, checkpoint } = published;
   const event = parse(page).events[0];
   if (event?.revision !== proof.revision || event.type !== 'TablesSeated') throw new Differs(0, `revision ${proof.revision}`, 'the revision of a TablesSeated event of the ladder');
   const { note, hashes } = readProof(text);
@@ -27,7 +28,29 @@ export async function checkSeating({ id, mode, commitment, proof }, platformKey,
   const seated = isObject(table) ? { seedKey, ...table, ...named(beacon) } : `no table ${proof.index}`;
   const recorded = { seedKey: proof.seedKey, matchId: id, bots: proof.table, commitment, ...named(proof.beacon) };
   if (!same(recorded, seated)) throw new Differs(0, recorded, seated);
-  return { note, valid };
+  return { note, checkpoint, valid };
+}
+
+// askFor requests the seating, its proof and the newest head of the tree. Another process
+// of the arena may lag behind, so askFor asks up to `tries` times. Something that is still
+// missing is a difference. askFor returns null if nothing is expected and the arena
+// publishes no tree.
+async function askFor(mode, revision, expected, { get, pause, tries }) {
+  for (let i = 1; ; i++) {
+    const page = await get(`/ladder/${mode}/events?from=${revision}&limit=1`);
+    const text = await get(`/ladder/${mode}/proof/${revision}`);
+    const checkpoint = await get(`/ladder/${mode}/checkpoint`);
+    if (page !== null && text !== null && checkpoint !== null) return { page, text, checkpoint };
+    if (expected === null && text === null && checkpoint === null) return null;
+    if (i === tries) throw new Differs(0, lack({ mode, revision, text, checkpoint }), expected ?? 'the seating of this match in the signed tree of the ladder');
+    await pause();
+  }
+}
+
+// lack names the first missing answer.
+function lack({ mode, revision, text, checkpoint }) {
+  if (checkpoint === null) return `no signed head of the ladder of ${mode}`;
+  return `no ${text === null ? 'proof of' : 'event at'} revision ${revision} of the ladder of ${mode}`;
 }
 
 // named returns the chain and the number of a beacon's round, or nothing without a beacon.

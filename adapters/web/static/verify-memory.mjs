@@ -44,23 +44,28 @@ function read(note, { log, mode }) {
   }
 }
 
-// recall compares a valid head with the stored heads. It returns {newest}, the head to
-// store, or null, and one of these fields:
+// remembered returns the stored head of a log, or null if this browser has not seen one.
+export const remembered = (stored, log) => (stored === null ? null : read(stored[nameOf(log)], log));
+
+// recall compares a valid head with the stored heads. If the head has a checkpoint, a
+// newer head of the same log that the arena shows, the checkpoint must continue both. It
+// returns {newest}, the head to store, or null, and one of these fields:
 //   - checked: the head continues the one that this browser saw before;
 //   - unchecked: why it was not compared;
 //   - fork: lines of text that explain why the head does not continue the earlier one.
-export async function recall(stored, newest, get, pause, tries) {
+export async function recall(stored, { checkpoint, ...newest }, { get, pause, tries }) {
   if (stored === null) return { unchecked: 'this browser stores nothing for this page', newest: null };
   const { log, mode, platformKey, note } = newest;
   const known = stored[nameOf(newest)];
-  const earlier = read(known, newest);
+  const earlier = remembered(stored, newest);
   if (earlier === null) {
     const others = nameOf({ log, mode, platformKey: '' });
     const other = Object.keys(stored).some((name) => name.startsWith(others) && name !== nameOf(newest));
     return { unchecked: other ? 'the arena has another platform key than when this browser last saw it' : 'this browser has not seen it before', newest };
   }
-  let later = note;
-  for (let i = 0; i < tries && readHead(later, mode, log).size < earlier.size; i++) { // another process of the arena may lag behind
+  let later = checkpoint ?? note;
+  const size = Math.max(earlier.size, readHead(note, mode, log).size);
+  for (let i = 0; i < tries && readHead(later, mode, log).size < size; i++) { // another process of the arena may lag behind
     await pause();
     later = await get(logs[log].head(mode)) ?? later;
   }
@@ -79,7 +84,8 @@ export async function recall(stored, newest, get, pause, tries) {
   };
 }
 
-const describe = (head) => `${head.size} entries and the root ${base64(head.root)}`;
+// describe names a head by its size and root.
+export const describe = (head) => `${head.size} entries and the root ${base64(head.root)}`;
 
 // extended reports whether the log of one head begins with the log of another.
 async function extended(from, to, prove) {

@@ -6,7 +6,7 @@ import { Malformed, parse } from './verify-json.mjs';
 import { base64, leafHash, leafOf, readHead, rootOf, signed, unbase64 } from './verify-log.mjs';
 import { Differs, Match } from './verify-match.mjs';
 import { checkSeating } from './verify-ladder.mjs';
-import { recall } from './verify-memory.mjs';
+import { describe, recall, remembered } from './verify-memory.mjs';
 
 export { Differs, Malformed };
 
@@ -76,7 +76,7 @@ export async function verifyAt(id, get = fetched, pause = halfSecond, stored = n
   const found = await verify(text, { platformKey, seedKeys: keys, log });
   Object.assign(found, { fork: null, newest: [] });
   try {
-    await inHistory(found, parse(text), platformKey, log.head, (head) => recall(stored, head, get, pause, tries), get);
+    await inHistory(found, parse(text), platformKey, log.head, stored, { get, pause, tries });
   } catch (error) {
     if (!(error instanceof Differs)) throw error;
     found.difference = error;
@@ -85,23 +85,31 @@ export async function verifyAt(id, get = fetched, pause = halfSecond, stored = n
 }
 
 // inHistory checks the seating of a match, and compares the heads of both logs with those
-// that the browser has seen.
-async function inHistory(found, record, platformKey, note, compare, get) {
+// that the browser has seen. ask is {get, pause, tries}.
+async function inHistory(found, record, platformKey, note, stored, ask) {
   if (found.difference) return;
   const { mode } = record;
-  const seating = (record.proof ?? null) === null ? null : await checkSeating(record, platformKey, get);
+  const seating = (record.proof ?? null) === null ? null : await checkSeating(record, platformKey, expectedOf(record, platformKey, stored), ask);
   if (seating) found.checks.push(['seating', 1]);
   else found.unchecked.push(['seating', 'the arena does not publish it']);
   if (seating?.valid === null) found.unchecked.push(['signature of the ladder', 'this browser does not support Ed25519']);
   const heads = [['earlier log', { log: 'log', mode, platformKey, note }]];
-  if (seating) heads.push(['earlier ladder', { log: 'ladder', mode, platformKey, note: seating.note }]);
+  if (seating) heads.push(['earlier ladder', { log: 'ladder', mode, platformKey, note: seating.note, checkpoint: seating.checkpoint }]);
   for (const [name, head] of heads) {
-    const { checked, unchecked, fork, newest } = await compare(head);
+    const { checked, unchecked, fork, newest } = await recall(stored, head, ask);
     if (checked) found.checks.push([name, checked]);
     if (unchecked) found.unchecked.push([name, unchecked]);
     if (fork) found.fork = [...found.fork ?? [], ...fork];
     if (newest) found.newest.push(newest);
   }
+}
+
+// expectedOf tells why the arena must publish the signed tree of the ladder: this browser
+// has seen the tree, or the match has a beacon. Otherwise it returns null.
+function expectedOf({ mode, proof }, platformKey, stored) {
+  const earlier = remembered(stored, { log: 'ladder', mode, platformKey });
+  if (earlier) return `a tree that continues the head that this browser saw, with ${describe(earlier)}`;
+  return proof.beacon ? 'the seating of a match with a beacon, in the signed tree of the ladder' : null;
 }
 
 async function logOf(id, mode, get, pause) {

@@ -143,12 +143,12 @@ test('consistency proofs match the vectors', async () => {
 const readTile = (path) => new Uint8Array(readFileSync(`${process.env.TILES}/${path.replace('/ladder/standard/', '')}`));
 
 // arena responds as an arena does, from a log that the Go test wrote. The function change
-// can forge its responses.
-function arena(change = (path, answer) => answer) {
-  const { id } = logged;
+// can forge its responses. The log contains the match.
+function arena(change = (path, answer) => answer, match = logged) {
+  const { id } = match;
   const answers = {
-    [`/matches/${id}`]: logged.record, '/log/keys': '{"keys":[]}', '/.well-known/arena.json': JSON.stringify({ publicKey: logged.platformKey }),
-    [`/log/standard/inclusion?match=${id}`]: JSON.stringify(logged.inclusion), '/log/standard/head': logged.head,
+    [`/matches/${id}`]: match.record, '/log/keys': '{"keys":[]}', '/.well-known/arena.json': JSON.stringify({ publicKey: logged.platformKey }),
+    [`/log/standard/inclusion?match=${id}`]: JSON.stringify(match.inclusion), '/log/standard/head': match.head,
     [`/ladder/standard/events?from=${logged.ladder.revision}&limit=1`]: logged.ladder.events, [`/ladder/standard/proof/${logged.ladder.revision}`]: logged.ladder.proof,
     '/ladder/standard/checkpoint': heads[4],
     ...Object.fromEntries(Object.entries(logged.consistency).map(([sizes, hashes]) => [`/log/standard/consistency?${sizes}`, JSON.stringify({ hashes })])),
@@ -226,7 +226,7 @@ test('a head that does not continue the earlier one is a fork', async () => {
     ['a ladder with another root', 'ladder', logged.ladder.forked, undefined],
     ['a ladder without tiles', 'ladder', heads[3], (path, answer) => (path.includes('/tile/') ? null : answer)],
     ['a ladder with other tiles', 'ladder', heads[3], (path, answer) => (path.includes('/tile/') ? answer.map((b) => b ^ 1) : answer)],
-    ['a ladder that stays behind', 'ladder', heads[255], (path, answer) => (path.endsWith('checkpoint') ? null : answer)],
+    ['a ladder that stays behind', 'ladder', heads[255], undefined],
   ]) {
     const storage = having(log, note);
     const found = await visit(storage, change);
@@ -293,7 +293,64 @@ test('a seating is in the signed tree of the ladder and agrees with the record',
   }
   const without = await visit(new Storage(), (path, answer) => (path.startsWith('/ladder') ? null : answer));
   assert.equal(without.difference, null);
-  assert.ok(without.unchecked.some(([name]) => name === 'seating'));
+  assert.ok(without.unchecked.some(([name, why]) => name === 'seating' && why === 'the arena does not publish it'));
+});
+
+const hidden = {
+  'the tree': ['/ladder/', /has no signed head of the ladder of standard; expected /],
+  'the checkpoint': ['/checkpoint', /has no signed head of the ladder of standard; expected /],
+  'the proof': ['/proof/', /has no proof of revision 0 of the ladder of standard; expected /],
+  'the events': ['/events', /has no event at revision 0 of the ladder of standard; expected /],
+};
+const without = (part) => (path, answer) => (path.includes(part) ? null : answer);
+
+test('an arena cannot hide a ladder that this browser remembers', async () => {
+  for (const [name, [part, want]] of Object.entries(hidden)) {
+    const storage = having('ladder', heads[3]);
+    const found = await visit(storage, without(part));
+    assert.ok(found.difference instanceof Differs, `${name}: ${found.difference}`);
+    assert.match(found.difference.message, want, name);
+    assert.match(found.difference.message, /that this browser saw, with 3 entries and the root /, name);
+    assert.deepEqual([kept(storage, 'ladder'), found.newest], [[heads[3]], []], name);
+  }
+  for (const [key, mode] of [['another key', 'standard'], [logged.platformKey, 'parley']]) {
+    const other = new Storage();
+    store(other, [headOf('ladder', mode === 'parley' ? heads[3].replace('standard', mode) : heads[3], key, mode)]);
+    assert.equal(kept(other, 'ladder').length, 1);
+    assert.equal((await visit(other, without('/ladder/'))).difference, null, `a head of ${key} and ${mode}`);
+  }
+});
+
+test('an arena cannot hide a part of the ladder and publish the rest', async () => {
+  for (const [name, [part, want]] of Object.entries(hidden).slice(1)) {
+    const { difference } = await visit(new Storage(), without(part));
+    assert.ok(difference instanceof Differs, `${name}: ${difference}`);
+    assert.match(difference.message, want, name);
+  }
+  let asked = 0; // a process of the arena lags behind
+  const late = await visit(having('ladder', heads[3]), (path, answer) => (path.includes('/proof/') && asked++ < 3 ? null : answer));
+  assert.equal(late.difference, null);
+  assert.ok(counted(late, 'ladder'));
+});
+
+test('an arena cannot hide the seating of a match with a beacon', async () => {
+  for (const [name, [part, want]] of Object.entries(hidden)) {
+    const { difference } = await verifyAt(logged.beacon.id, arena(without(part), logged.beacon), () => {}, {});
+    assert.ok(difference instanceof Differs, `${name}: ${difference}`);
+    assert.match(difference.message, want, name);
+    assert.match(difference.message, /beacon|in the signed tree/, name);
+  }
+});
+
+test('the checkpoint must continue the remembered head, and the head of the proof', async () => {
+  const behind = { 'a fork': logged.ladder.forked, 'a smaller tree': heads[3], 'an invalid signature': heads[7].replace(/.{8}\n$/, 'AAAAAA==\n') };
+  for (const [name, note] of Object.entries(behind)) {
+    const found = await visit(having('ladder', heads[1]), (path, answer) => (path.endsWith('/checkpoint') ? note : answer));
+    assert.equal(found.fork?.[3], note, name);
+  }
+  const storage = having('ladder', heads[1]);
+  assert.ok(counted(await visit(storage, (path, answer) => (path.endsWith('/checkpoint') ? heads[7] : answer)), 'ladder'));
+  assert.deepEqual(kept(storage, 'ladder'), [heads[7]]);
 });
 
 test('proofs from tiles show that a ladder has only grown', async () => {
