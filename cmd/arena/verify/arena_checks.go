@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -90,6 +91,9 @@ func (a *arenaChecks) check(ctx context.Context, text []byte, r *audit.Report) e
 	}
 	t := a.trees[r.Mode]
 	c, w := audit.Check{Name: checkTree}, audit.Check{Name: checkWitnesses}
+	if t == nil && usesBeacon(text) {
+		r.Difference = treeDifference("no tree of the ladder's events", "a tree, because the record has a round of a beacon, and every arena with a beacon has a tree")
+	}
 	if t == nil {
 		c.Because, w.Because = errNoTree.Error(), errNoTree.Error()
 	} else {
@@ -101,6 +105,12 @@ func (a *arenaChecks) check(ctx context.Context, text []byte, r *audit.Report) e
 	}
 	r.Checks = append(r.Checks, c, w)
 	return nil
+}
+
+// usesBeacon reports whether a record has a round of a beacon.
+func usesBeacon(text []byte) bool {
+	var record struct{ Proof *struct{ Beacon *struct{} } }
+	return json.Unmarshal(text, &record) == nil && record.Proof != nil && record.Proof.Beacon != nil
 }
 
 func witnessesOf(t *tree) audit.Check {

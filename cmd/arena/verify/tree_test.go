@@ -156,6 +156,22 @@ func TestVerifyNamesAHiddenTree(t *testing.T) {
 	require.Equal(t, 1, status, errOut)
 }
 
+// An arena that hides its whole tree does not pass as an older one if its matches
+// use a beacon.
+func TestVerifyNamesAHiddenTreeOfAnArenaWithABeacon(t *testing.T) {
+	t.Parallel()
+	s := newTreeArena(t, 1, nil)
+	s.lie = func(path string, answer []byte) []byte {
+		if strings.Contains(path, "/ladder/") || strings.HasSuffix(path, "/vkey") {
+			return nil
+		}
+		return answer
+	}
+	_, errOut, status := s.verify(s.URL+"/matches/"+s.id(t, 0), "--no-remember")
+	require.Equal(t, 1, status, errOut)
+	require.Contains(t, errOut, "every arena with a beacon has a tree")
+}
+
 // The keys are read after the head, so a key that is added between is known.
 func TestVerifyReadsKeysAfterTheHead(t *testing.T) {
 	t.Parallel()
