@@ -1089,17 +1089,19 @@ def continues(first, first_root, second, second_root, hashes):
     return last == 0 and old == first_root and new == second_root
 
 
-def read_head(note, mode):
-    """Returns the (size, root) of a signed head. Does not check the signature."""
-    text, _, signatures = note.partition("\n\n")
+def read_head(note, log):
+    """Returns the (size, root) of a signed head. The log is "log/" or "ladder/" and a mode. Does not check the signatures."""
+    text, empty, signatures = note.partition("\n\n")
     lines = text.split("\n")
-    if len(lines) != 3 or not lines[0].endswith("/log/" + mode) or not lines[1].isdigit() or "\u2014 " + lines[0] + " " not in signatures:
-        raise Differs(0, note, "a signed head of the log of " + mode)
-    return int(lines[1]), base64.b64decode(lines[2], validate=True)
+    need(empty and len(lines) == 3 and lines[0].endswith("/" + log) and re.fullmatch("0|[1-9][0-9]{0,15}", lines[1])
+         and re.fullmatch("[A-Za-z0-9+/]{43}=", lines[2]) and "\n\u2014 %s " % lines[0] in "\n" + signatures, "a signed head of " + log)
+    root_hash = base64.b64decode(lines[2])
+    need(base64.b64encode(root_hash).decode() == lines[2], "the base64 of a root hash")
+    return int(lines[1]), root_hash
 
 
 def check_inclusion(record, proof, note):
-    size, root = read_head(note, record["mode"])
+    size, root = read_head(note, "log/" + record["mode"])
     found = root_of(leaf_hash(record), proof["index"], proof["size"], [base64.b64decode(h, validate=True) for h in proof["hashes"]])
     if [proof["size"], found] != [size, root]:
         raise Differs(0, "a head of %d results, %s" % (size, root.hex()), "a head of %d results, %s" % (proof["size"], found.hex() if found else "but the proof fits no tree"))
@@ -1392,19 +1394,9 @@ def bundle(data):
     return entries
 
 
-def read_checkpoint(note, mode):
-    """Returns the (size, root) of a checkpoint. Does not check the signatures."""
-    lines = note.partition("\n\n")[0].split("\n")
-    need(len(lines) >= 3 and lines[0].endswith("/ladder/" + mode) and re.fullmatch("0|[1-9][0-9]{0,15}", lines[1])
-         and re.fullmatch("[A-Za-z0-9+/]{43}=", lines[2]), "a checkpoint of the ladder " + mode)
-    root_hash = base64.b64decode(lines[2])
-    need(base64.b64encode(root_hash).decode() == lines[2], "one spelling of base64 in a checkpoint")
-    return int(lines[1]), root_hash
-
-
 def check_tree(ladder, entries, checkpoint):
     """Checks that the events are those of the tree, and that the tree has the root of the checkpoint."""
-    size, wanted = read_checkpoint(checkpoint, ladder.mode)
+    size, wanted = read_head(checkpoint, "ladder/" + ladder.mode)
     if len(ladder.entries) < size:
         raise LadderDiffers(ladder.mode, len(ladder.entries), "no more events", "the %d events of the checkpoint" % size)
     shown = {e.get("revision"): e for e in entries}
@@ -1464,7 +1456,7 @@ def check_vectors(v):
         expect("leaf", [x.get("leaf", leaf(v["matches"][x["match"]]).decode()), leaf_hash(v["matches"][x["match"]]).hex()],
                [leaf(v["matches"][x["match"]]).decode(), x["hash"]])
     for x in v["heads"]:
-        expect("head", read_head(x["head"], x["mode"]), (len(x["leaves"]), base64.b64decode(x["root"])))
+        expect("head", read_head(x["head"], "log/" + x["mode"]), (len(x["leaves"]), base64.b64decode(x["root"])))
     for x in v["inclusions"]:
         head = v["heads"][x["head"]]
         hashes, hash = list(map(base64.b64decode, x["hashes"])), bytes.fromhex(head["leaves"][x["index"]])
@@ -1581,7 +1573,7 @@ class Sources:
         self.arena(parse(get(url + "/.well-known/arena.json").decode()))
         self.seed_keys(parse(get(url + "/log/keys").decode()))
         self.checkpoint = get(ladder + "/checkpoint").decode()
-        size = read_checkpoint(self.checkpoint, self.mode)[0]
+        size = read_head(self.checkpoint, "ladder/" + self.mode)[0]
         while len(self.events) < size:
             page = parse(get(ladder + "/events?from=%d&limit=500" % len(self.events)).decode())
             self.page(dict(page, events=[e for e in page["events"] if e["revision"] < size]))
