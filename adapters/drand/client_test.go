@@ -324,7 +324,7 @@ func TestFetchReadsTheChain(t *testing.T) {
 	other, err := ParseChain(known.Hash + ":" + hex.EncodeToString(drandtest.New("other", time.Second).Chain().PublicKey))
 	require.NoError(t, err)
 	_, err = Fetch(t.Context(), server.URL, other)
-	require.ErrorContains(t, err, "another public key")
+	require.ErrorContains(t, err, "is not the key of chain")
 
 	for name, fault := range map[string]drandtest.Fault{"down": drandtest.Down, "oversized": drandtest.Oversized, "redirecting": drandtest.Redirecting} {
 		relay.Fail(fault)

@@ -55,7 +55,7 @@ type Client struct {
 	polled  chan struct{} // closed after the first poll
 
 	mu       sync.Mutex // guards the fields below
-	newest   uint64     // the newest verified round; 0 if there is none yet
+	newest   uint64     // the newest verified round; 0 before the first one
 	rounds   map[uint64]beacon.Round
 	waiting  map[uint64]*wait
 	failures map[string]uint64 // by reason
@@ -122,7 +122,7 @@ func (c *Client) untilPoll(now time.Time) time.Duration {
 }
 
 // Newest returns the number of the newest round that the client has verified,
-// or 0 if there is none.
+// or 0 before the first one.
 func (c *Client) Newest() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -155,7 +155,7 @@ func (c *Client) Name(tick time.Time) (n beacon.Named, appears time.Time, err er
 	}
 	round := chain.After(tick)
 	if round < newest+beacon.Margin {
-		return beacon.Named{}, time.Time{}, fmt.Errorf("%w: round %d exists at %s, before its time", ErrClock, newest, tick.UTC().Format(time.RFC3339Nano))
+		return beacon.Named{}, time.Time{}, fmt.Errorf("%w: the relay served round %d at %s, before it was due; check the arena's clock", ErrClock, newest, tick.UTC().Format(time.RFC3339Nano))
 	}
 	return beacon.Named{Chain: chain.Hash, Round: round}, chain.Time(round), nil
 }

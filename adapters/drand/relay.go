@@ -85,7 +85,7 @@ func Fetch(ctx context.Context, url string, known beacon.Chain) (beacon.Chain, e
 	case chain.Hash != known.Hash:
 		return beacon.Chain{}, fmt.Errorf("the relay describes chain %s, not %s", chain.Hash, known.Hash)
 	case !bytes.Equal(chain.PublicKey, known.PublicKey):
-		return beacon.Chain{}, fmt.Errorf("chain %s has another public key", chain.Hash)
+		return beacon.Chain{}, fmt.Errorf("the public key in --beacon-chain is not the key of chain %s", chain.Hash)
 	}
 	return chain, nil
 }
@@ -99,7 +99,7 @@ func (r relay) latest(ctx context.Context) (beacon.Round, error) {
 func (r relay) round(ctx context.Context, number uint64) (beacon.Round, error) {
 	round, err := r.read(ctx, fmt.Sprintf("/public/%d", number))
 	if err == nil && round.Round != number {
-		return beacon.Round{}, fmt.Errorf("%w: number %d instead of %d", errWrong, round.Round, number)
+		return beacon.Round{}, fmt.Errorf("%w: got round %d, want round %d", errWrong, round.Round, number)
 	}
 	return round, err
 }
