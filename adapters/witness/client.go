@@ -39,7 +39,7 @@ const (
 	answerTime = 5 * time.Second  // time limit for the answer of one witness
 	firstWait  = time.Second      // before the first retry; the wait doubles with each failure
 	longWait   = time.Minute      // the longest wait before a retry
-	freshTime  = 10 * time.Minute // after this time, a witness cosigns an unchanged head again
+	freshTime  = 10 * time.Minute // after this time, the client submits an unchanged head again
 )
 
 // Client collects cosignatures. It submits a head to all witnesses of a mode at the
@@ -136,12 +136,12 @@ func (c *Client) runTree(ctx context.Context, t *tree) {
 }
 
 // submit sends the newest head to each witness that has not cosigned it, and waits for
-// their answers. A witness that does not answer in time is left out of the next
-// submissions, so that it rarely delays the others.
+// their answers. The next submissions leave out a witness that did not answer in
+// time, so that it rarely delays the others.
 func (c *Client) submit(ctx context.Context, t *tree) {
 	h, err := c.newestHead(t.mode)
 	if err != nil {
-		c.o.Logger.Debug("no head for the witnesses", "mode", t.mode, "error", err)
+		c.o.Logger.Debug("cannot read the head for the witnesses", "mode", t.mode, "error", err)
 		return
 	}
 	t.begin(h)
@@ -228,7 +228,7 @@ func (t *tree) add(place int, line string) {
 }
 
 // Cosignatures returns the cosignatures that have arrived for exactly this signed head
-// of a mode's tree, as lines to append to it. It never waits.
+// of a mode's tree, as lines to append to the head. It never waits.
 func (c *Client) Cosignatures(mode string, signed []byte) []byte {
 	t := c.trees[mode]
 	if t == nil {

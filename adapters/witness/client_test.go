@@ -117,7 +117,7 @@ func TestWitnessRemembersALargerTree(t *testing.T) {
 		c, lines := newClient(t, l, w.flag(url))
 		t.Cleanup(c.http.CloseIdleConnections)
 		c.submit(t.Context(), c.trees[mode])
-		require.Contains(t, lines.String(), "size 9, but the ladder has 8 events")
+		require.Contains(t, lines.String(), "size 9, but the ladder has only 8 events")
 		_, _, found := c.Cosigned(mode, 1)
 		require.False(t, found)
 		if l == forked {
@@ -125,11 +125,11 @@ func TestWitnessRemembersALargerTree(t *testing.T) {
 			retryNow(c)
 			c.submit(t.Context(), c.trees[mode])
 			require.Contains(t, lines.String(), "level=ERROR")
-			require.Contains(t, lines.String(), "another root at size 9")
+			require.Contains(t, lines.String(), "its tree of size 9 has a different root")
 			l.grow("another ladder", 1)
 			retryNow(c)
 			c.submit(t.Context(), c.trees[mode])
-			require.Contains(t, lines.String(), "rejects the proof from size 9 to 10 (422)")
+			require.Contains(t, lines.String(), "rejected the proof from size 9 to size 10 (422)")
 			_, _, found = c.Cosigned(mode, 1)
 			require.False(t, found)
 			continue
@@ -173,7 +173,7 @@ func TestFaultsOfAWitness(t *testing.T) {
 	}{
 		{"unknown log", answer(404, "unknown log\n"), "unknown_log", `its operator must add it: origin \"arena.example/ladder/standard\" (404)`},
 		{"another key", answer(403, ""), "wrong_key", "its operator must add the arena's key"},
-		{"wrong proof", answer(422, ""), "inconsistent", "rejects the proof from size 0 to 3 (422)"},
+		{"wrong proof", answer(422, ""), "inconsistent", "rejected the proof from size 0 to size 3 (422)"},
 		{"bad request", answer(400, "what?\nmore"), "rejected", `400 Bad Request \"what?\"`},
 		{"overload", answer(503, strings.Repeat("x", 300)), "rejected", `503 Service Unavailable \"` + strings.Repeat("x", 200) + `\"`},
 		{"redirect", func(w http.ResponseWriter) bool {
@@ -181,11 +181,11 @@ func TestFaultsOfAWitness(t *testing.T) {
 			w.WriteHeader(http.StatusTemporaryRedirect)
 			return true
 		}, "rejected", "307 Temporary Redirect"},
-		{"conflict without a size", answer(409, "<html>"), "rejected", "409 without a size"},
-		{"conflict with a negative size", answer(409, "-1\n"), "rejected", "409 without a size"},
-		{"conflict with the same size", answer(409, "0\n"), "rejected", "409 with the size 0 that it was sent"},
-		{"conflict with a larger size", answer(409, "4\n"), "ahead", "size 4, but the ladder has 3 events"},
-		{"sizes that change", func(w http.ResponseWriter) bool { asked++; return answer(409, fmt.Sprint(asked%3+1))(w) }, "rejected", "its size changed with each request"},
+		{"conflict without a size", answer(409, "<html>"), "rejected", "its 409 response contains no tree size"},
+		{"conflict with a negative size", answer(409, "-1\n"), "rejected", "its 409 response contains no tree size"},
+		{"conflict with the same size", answer(409, "0\n"), "rejected", "its 409 response repeats the size 0 that the arena sent"},
+		{"conflict with a larger size", answer(409, "4\n"), "ahead", "size 4, but the ladder has only 3 events"},
+		{"sizes that change", func(w http.ResponseWriter) bool { asked++; return answer(409, fmt.Sprint(asked%3+1))(w) }, "rejected", "the size in its 409 responses changed with each request"},
 		{"no cosignature", answer(200, ""), "invalid", "no valid cosignature"},
 		{"garbage", answer(200, "<html>\n"), "invalid", "no valid cosignature"},
 		{"a forged cosignature", answer(200, garbage("a.example")), "invalid", "no valid cosignature"},
@@ -488,6 +488,6 @@ func TestParseAll(t *testing.T) {
 	}
 	for _, again := range []string{valid, renamed.Verifier().String() + " http://b", rekeyed.Verifier().String() + " http://b"} {
 		_, err := ParseAll([]string{valid, again})
-		require.ErrorContains(t, err, "another witness has this name or key")
+		require.ErrorContains(t, err, "an earlier --witness has the same name or key; remove one of the two")
 	}
 }

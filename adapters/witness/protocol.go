@@ -19,15 +19,15 @@ import (
 var (
 	errUnreachable  = errors.New("no response from the witness")
 	errUnknownLog   = errors.New("the witness does not know this log; its operator must add it")
-	errWrongKey     = errors.New("the witness trusts another key for this log; its operator must add the arena's key")
-	errInconsistent = errors.New("the witness has cosigned another tree of this log")
+	errWrongKey     = errors.New("the witness has a different key for this log; its operator must add the arena's key")
+	errInconsistent = errors.New("the witness has cosigned a different tree of this log")
 	errAhead        = errors.New("the witness has cosigned a larger tree of this log")
 	errInvalid      = errors.New("the witness sent no valid cosignature")
 	errRejected     = errors.New("the witness rejected the head")
 )
 
 const (
-	sizeTries   = 3       // requests for one head; another arena on the same log may change the witness's size in between
+	sizeTries   = 3       // requests for one head; another process on the same log may submit heads in between
 	maxResponse = 1 << 16 // bytes that the client reads of a response
 )
 
@@ -58,7 +58,7 @@ func (c *Client) cosignature(ctx context.Context, mode string, p *peer, h head) 
 			return "", rejection(status, answer, old, h)
 		}
 	}
-	return "", fmt.Errorf("%w: its size changed with each request", errRejected)
+	return "", fmt.Errorf("%w: the size in its 409 responses changed with each request", errRejected)
 }
 
 // request builds the body of a request: the old size, the proof, an empty line and
@@ -102,25 +102,25 @@ func (w Witness) verified(h head, answer []byte) (line string, err error) {
 	return fmt.Sprintf("— %s %s\n", n.Sigs[0].Name, n.Sigs[0].Base64), nil
 }
 
-// conflict reads the size of the newest head that the witness has cosigned. It fails
-// if that size cannot help.
+// conflict reads a 409 response: the size of the newest head that the witness has
+// cosigned. It fails if a request with this size cannot succeed.
 func conflict(answer []byte, old uint64, h head) (size uint64, err error) {
 	text, _ := strings.CutSuffix(string(answer), "\n")
 	size, err = strconv.ParseUint(text, 10, 63)
 	switch {
 	case err != nil:
-		return old, fmt.Errorf("%w: 409 without a size", errRejected)
+		return old, fmt.Errorf("%w: its 409 response contains no tree size", errRejected)
 	case size > h.size:
-		return size, fmt.Errorf("%w: size %d, but the ladder has %d events", errAhead, size, h.size)
+		return size, fmt.Errorf("%w: its tree has size %d, but the ladder has only %d events", errAhead, size, h.size)
 	case size == old && size == h.size:
-		return size, fmt.Errorf("%w: another root at size %d (409)", errInconsistent, size)
+		return size, fmt.Errorf("%w: its tree of size %d has a different root (409)", errInconsistent, size)
 	case size == old:
-		return size, fmt.Errorf("%w: 409 with the size %d that it was sent", errRejected, size)
+		return size, fmt.Errorf("%w: its 409 response repeats the size %d that the arena sent", errRejected, size)
 	}
 	return size, nil
 }
 
-// rejection returns the error for a status that allows no further request.
+// rejection returns the error for a status other than 200 and 409.
 func rejection(status int, answer []byte, old uint64, h head) error {
 	switch status {
 	case http.StatusNotFound:
@@ -128,7 +128,7 @@ func rejection(status int, answer []byte, old uint64, h head) error {
 	case http.StatusForbidden:
 		return fmt.Errorf("%w: origin %q (403)", errWrongKey, h.origin)
 	case http.StatusUnprocessableEntity:
-		return fmt.Errorf("%w: it rejects the proof from size %d to %d (422)", errInconsistent, old, h.size)
+		return fmt.Errorf("%w: it rejected the proof from size %d to size %d (422)", errInconsistent, old, h.size)
 	}
 	text, _, _ := strings.Cut(string(answer[:min(len(answer), 200)]), "\n")
 	return fmt.Errorf("%w: %d %s %q", errRejected, status, http.StatusText(status), text)

@@ -64,7 +64,7 @@ func ParseAll(texts []string) ([]Witness, error) {
 		vkey := w.verifier.String()
 		key := vkey[strings.LastIndex(vkey, "+"):]
 		if names[w.Name()] || keys[key] {
-			return nil, fmt.Errorf("%q: another witness has this name or key", vkey)
+			return nil, fmt.Errorf("%q: an earlier --witness has the same name or key; remove one of the two", vkey)
 		}
 		names[w.Name()], keys[key] = true, true
 		all = append(all, w)
