@@ -86,7 +86,7 @@ func (s *Server) checkpoint(in *checkpointQuery) (size uint64, signed []byte, er
 func (s *Server) getTile(c *call, in *tilePath) (*response, error) {
 	data, found, err := s.SignedLog.Tile(c.ctx, in.Mode, in.tile)
 	if err == nil && !found {
-		err = problem.WithDetail(problem.ErrNotFound, "the tree of the ladder of "+in.Mode+" does not have this whole tile yet")
+		err = problem.WithDetail(problem.ErrNotFound, "the ladder tree of "+in.Mode+" does not contain this complete tile yet")
 	}
 	if err != nil {
 		return nil, err

@@ -38,8 +38,8 @@ func (s *SignedLog) LadderConsistency(ctx context.Context, mode string, from, to
 }
 
 // Tile returns a tile of a mode's ladder tree in the format of C2SP tlog-tiles. A
-// tile of level -1 is a bundle of entries. If the tree does not have the whole tile
-// yet, or if the tile has another height than 8, Tile returns false.
+// tile of level -1 is a bundle of entries. Tile returns false if the tree does
+// not contain the complete tile yet, or if the height of the tile is not 8.
 func (s *SignedLog) Tile(ctx context.Context, mode string, t tlog.Tile) (data []byte, found bool, err error) {
 	first := t.N << tileHeight
 	if t.H != tileHeight || t.N > math.MaxInt64>>tileHeight {
