@@ -144,7 +144,7 @@ func (q *framesQuery) frames(h *frames.History, ended bool) []match.Frame {
 var causes = map[string]string{
 	ladder.WhyWallClock: "its wall clock ran out",
 	ladder.WhyOperator:  "an operator ended it",
-	ladder.WhyBeacon:    "the beacon's round did not arrive",
+	ladder.WhyBeacon:    "the beacon's round did not arrive in time",
 }
 
 // summary finds a match that has started. If the ladder voided the match before it

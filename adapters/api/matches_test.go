@@ -171,7 +171,7 @@ func TestMatchThatWasVoidedBeforeItStarted(t *testing.T) {
 	s.read.sync()
 	for _, path := range []string{"/matches/%s", "/matches/%s/frames", "/live/%s", "/live/%s/stream"} {
 		got := s.get(fmt.Sprintf(path, s.seated.MatchID)).is(http.StatusNotFound, "not_found").json["detail"]
-		require.Equal(t, "the match was voided before it started, because the beacon's round did not arrive (reason: beacon); GET /ladder/standard/events lists its MatchVoided event", got)
+		require.Equal(t, "the match was voided before it started, because the beacon's round did not arrive in time (reason: beacon); GET /ladder/standard/events lists its MatchVoided event", got)
 		require.NotEqual(t, unknown, got)
 	}
 	ids, _ := s.listed("/matches?status=aborted")

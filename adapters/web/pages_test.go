@@ -87,7 +87,7 @@ func TestLadderIsPaged(t *testing.T) {
 // The lists and the page of a match say in plain words why a match was aborted.
 func TestAbortedMatches(t *testing.T) {
 	for reason, want := range map[string]string{
-		`"wall_clock"`: "aborted: the time limit was reached", `"operator"`: "aborted by the operator", `"beacon"`: "voided: the beacon’s round did not arrive",
+		`"wall_clock"`: "aborted: the time limit was reached", `"operator"`: "aborted by the operator", `"beacon"`: "voided: the beacon’s round did not arrive in time",
 		`null`: "aborted", `"later"`: "aborted",
 	} {
 		s := newSite(t)

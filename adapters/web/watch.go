@@ -74,7 +74,7 @@ func aborted(reason string) string {
 	case ladder.WhyOperator:
 		return "aborted by the operator"
 	case ladder.WhyBeacon:
-		return "voided: the beacon’s round did not arrive"
+		return "voided: the beacon’s round did not arrive in time"
 	}
 	return "aborted"
 }

@@ -66,7 +66,7 @@ func TestPageOfAMatchThatNeverStarted(t *testing.T) {
 	status, header, body := get(t, s.url+"/watch/"+g.MatchID)
 	require.Equal(t, http.StatusNotFound, status)
 	require.Contains(t, header.Get("Content-Type"), "text/html")
-	require.Contains(t, body, "The match was voided before it started, because the beacon&#39;s round did not arrive")
+	require.Contains(t, body, "The match was voided before it started, because the beacon&#39;s round did not arrive in time")
 }
 
 // Other sites may show the page of a match in an iframe, but not the other

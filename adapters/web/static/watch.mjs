@@ -367,7 +367,7 @@ function aborted(reason) {
   switch (reason) {
     case 'wall_clock': return 'Aborted: the time limit was reached';
     case 'operator': return 'Aborted by the operator';
-    case 'beacon': return 'Voided: the beacon’s round did not arrive';
+    case 'beacon': return 'Voided: the beacon’s round did not arrive in time';
     default: return 'The match was aborted';
   }
 }
