@@ -99,7 +99,7 @@ func TestBrowserRemembersTheSignedLog(t *testing.T) {
 	shown.Store(forked)
 	for i, names := range [][]string{{"Max", "Ned", "Oda"}, {"Pia", "Quo", "Ron"}} {
 		told := check(forked.ended(names...), "differs")
-		require.Equal(t, "The arena’s logs do not continue those that this browser saw before", p.text("[data-verify] summary"))
+		require.Equal(t, "The arena’s logs do not continue the logs that this browser saw before", p.text("[data-verify] summary"))
 		require.Contains(t, told, "This browser saw a signed head of the log of results of standard with 4 entries")
 		require.Contains(t, told, "This browser saw a signed head of the ladder of standard with 8 entries")
 		for _, h := range []int{4, 4 + i} {

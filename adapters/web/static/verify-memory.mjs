@@ -1,6 +1,6 @@
 // The signed heads that this browser has seen. The page keeps the newest head of each
-// log in localStorage. A later head must continue it, so the arena cannot change or drop
-// anything between two visits without the page reporting it.
+// log in localStorage. A later head must continue it. So the page notices if the arena
+// changes or removes entries between two visits.
 import { proofFromTiles } from './verify-ladder.mjs';
 import { base64, continues, readHead, signed, unbase64 } from './verify-log.mjs';
 import { parse } from './verify-json.mjs';
@@ -14,7 +14,7 @@ const logs = {
 const prefix = 'hexarena head ';
 const nameOf = ({ log, mode, platformKey }) => `${prefix}${log} ${mode} ${platformKey}`;
 
-// load returns all stored heads, or null if the browser stores nothing for this page.
+// load returns all stored heads, or null if the browser does not let this page store data.
 export function load(storage) {
   try {
     return Object.fromEntries(Object.keys(storage).filter((name) => name.startsWith(prefix)).map((name) => [name, storage.getItem(name)]));
@@ -31,11 +31,11 @@ export function store(storage, heads) {
     try {
       const before = read(storage.getItem(name), head);
       if (before === null || before.size < read(head.note, head).size) storage.setItem(name, head.note);
-    } catch { /* this browser stores nothing for this page */ }
+    } catch { /* the browser does not let this page store data */ }
   }
 }
 
-// read parses a stored head. It returns null if there is none.
+// read parses a stored head. It returns null if the head is missing or damaged.
 function read(note, { log, mode }) {
   try {
     return readHead(note, mode, log);
@@ -47,21 +47,22 @@ function read(note, { log, mode }) {
 // remembered returns the stored head of a log, or null if this browser has not seen one.
 export const remembered = (stored, log) => (stored === null ? null : read(stored[nameOf(log)], log));
 
-// recall compares a valid head with the stored heads. If the head has a checkpoint, a
-// newer head of the same log that the arena shows, the checkpoint must continue both. It
-// returns {newest}, the head to store, or null, and one of these fields:
+// recall compares a valid head with the stored heads. The head may come with a checkpoint,
+// which is a newer head of the same log. Then the checkpoint must continue both the head
+// and the stored head. recall returns newest (the head to store, or null) and one of these
+// fields:
 //   - checked: the head continues the one that this browser saw before;
 //   - unchecked: why it was not compared;
 //   - fork: lines of text that explain why the head does not continue the earlier one.
 export async function recall(stored, { checkpoint, ...newest }, { get, pause, tries }) {
-  if (stored === null) return { unchecked: 'this browser stores nothing for this page', newest: null };
+  if (stored === null) return { unchecked: 'this browser does not let this page store data', newest: null };
   const { log, mode, platformKey, note } = newest;
   const known = stored[nameOf(newest)];
   const earlier = remembered(stored, newest);
   if (earlier === null) {
     const others = nameOf({ log, mode, platformKey: '' });
     const other = Object.keys(stored).some((name) => name.startsWith(others) && name !== nameOf(newest));
-    return { unchecked: other ? 'the arena has another platform key than when this browser last saw it' : 'this browser has not seen it before', newest };
+    return { unchecked: other ? 'the arena uses a different platform key than on the last visit of this browser' : 'this browser has not seen it before', newest };
   }
   let later = checkpoint ?? note;
   const size = Math.max(earlier.size, readHead(note, mode, log).size);
@@ -76,8 +77,8 @@ export async function recall(stored, { checkpoint, ...newest }, { get, pause, tr
   }
   return {
     fork: [
-      `This browser saw a signed head of the ${logs[log].name} of ${mode} with ${describe(earlier)}. Now the arena shows a head with ${describe(shown)}, and does not prove that the one continues the other.`,
-      'The arena changed or dropped entries, shows different readers different logs, or lost data. Keep both heads as evidence.',
+      `This browser saw a signed head of the ${logs[log].name} of ${mode} with ${describe(earlier)}. Now the arena shows a head with ${describe(shown)}. The arena does not prove that the new head continues the earlier one.`,
+      'The arena changed or removed entries, shows different logs to different readers, or lost data. Keep both heads as evidence.',
       known, later,
     ],
     newest: null,

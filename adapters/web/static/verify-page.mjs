@@ -6,8 +6,8 @@ import { load, store } from './verify-memory.mjs';
 const verified = 'Verified in your browser';
 const advice = 'This checker comes from the arena itself. To check without trusting the arena, use `arena verify`, or write a checker from docs/audit.md.';
 
-// sharesIn names those whose shares went into a seed. house contains the ids of the
-// house bots, which do not count: the house may know their secrets.
+// sharesIn says whose shares went into a seed. house contains the ids of the house bots.
+// They do not count, because the house may know their secrets.
 export function sharesIn({ beacon, bots }, house) {
   if (beacon) return 'the beacon';
   const n = bots.filter((id) => !house.includes(id)).length;
@@ -17,7 +17,7 @@ export function sharesIn({ beacon, bots }, house) {
 
 // details explains the shares.
 function details({ beacon, bots }, house) {
-  if (beacon) return `The seed comes from the arena's share and round ${beacon.round} of the beacon ${beacon.chain}. Nonces of bots are not part of it.`;
+  if (beacon) return `The seed comes from the arena's share and round ${beacon.round} of the beacon ${beacon.chain}. The bots' nonces are not part of it.`;
   const ours = bots.filter((id) => house.includes(id)).length;
   return `The seed comes from ${sharesIn({ beacon, bots }, house)}.${ours > 0 ? ` House bots do not count: ${ours} sent a nonce.` : ''}`;
 }
@@ -27,7 +27,7 @@ export function verdict({ events, shares, checks, unchecked, difference, fork },
   const made = checks.map(([name, count]) => `${name}: ${count} correct`);
   const not = unchecked.map(([name, why]) => `${name}: not checked, ${why}`);
   if (difference) return { state: 'differs', line: 'This match does not follow from its seed and answers', lines: [difference.message, ...made] };
-  if (fork) return { state: 'differs', line: 'The arena’s logs do not continue those that this browser saw before', lines: [...fork, ...made, ...not, advice] };
+  if (fork) return { state: 'differs', line: 'The arena’s logs do not continue the logs that this browser saw before', lines: [...fork, ...made, ...not, advice] };
   const from = shares ? `. Seed: ${sharesIn(shares, house)}` : '';
   return {
     state: 'verified', line: `${verified}: ${events} events follow from the seed and the answers${from}`,
@@ -35,9 +35,9 @@ export function verdict({ events, shares, checks, unchecked, difference, fork },
   };
 }
 
-// unable is the verdict if the check itself failed.
+// unable returns the verdict for a check that failed.
 export function unable(error) {
-  const why = globalThis.crypto?.subtle ? error.message : 'browsers can check matches only on https';
+  const why = globalThis.crypto?.subtle ? error.message : 'browsers can check matches only over https';
   return { state: 'unknown', line: 'Not checked in your browser', lines: [why] };
 }
 
@@ -63,8 +63,8 @@ function check(id, place) {
   worker.postMessage({ id, stored: stored() });
 }
 
-// stored returns the heads that this browser has seen, or null if it stores nothing for
-// this page. Reading localStorage itself can fail.
+// stored returns the heads that this browser has seen, or null if it does not let this
+// page store data. Even reading globalThis.localStorage can fail.
 function stored() {
   try {
     return load(globalThis.localStorage);

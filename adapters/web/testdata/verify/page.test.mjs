@@ -25,12 +25,12 @@ test('only bots of other owners share in a seed', () => {
   assert.equal(sharesIn({ ...shares, bots: [] }, []), 'the arena only');
   const beacon = { ...shares, beacon: { chain: 'c0ffee', round: 17 } };
   assert.equal(sharesIn(beacon, []), 'the beacon');
-  assert.match(verdict({ ...result, shares: beacon }).lines[0], /round 17 of the beacon c0ffee\. Nonces of bots are not part of it/);
+  assert.match(verdict({ ...result, shares: beacon }).lines[0], /round 17 of the beacon c0ffee\. The bots' nonces are not part of it/);
 });
 
 test('a log that does not continue the earlier head is reported with both heads', () => {
   const { state, line, lines } = verdict({ ...result, fork: ['This browser saw', 'one head', 'another head'] });
   assert.equal(state, 'differs');
-  assert.equal(line, 'The arena’s logs do not continue those that this browser saw before');
+  assert.equal(line, 'The arena’s logs do not continue the logs that this browser saw before');
   assert.deepEqual(lines.slice(0, 3), ['This browser saw', 'one head', 'another head']);
 });
