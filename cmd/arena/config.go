@@ -52,12 +52,12 @@ type config struct {
 	WallParley       time.Duration     `default:"180m" help:"Playing time after which a parley match is aborted."`
 	Mail             string            `help:"Where emails go: file:DIR, smtp://user:password@host:port or smtps://… (default: file:<data>/mail)."`
 	Secrets          string            `help:"The secrets file (default: <data>/secrets.json)."`
-	Beacon           string            `placeholder:"URL" help:"Base URL of a drand relay; its rounds become part of the seeds (default: no beacon)."`
-	BeaconChain      string            `default:"quicknet" help:"drand chain of the beacon: quicknet, or HASH:PUBLICKEY in hex."`
-	SeedKeyRotation  time.Duration     `default:"24h" help:"Age at which the arena replaces its seed key; 0: only an operator replaces it."`
+	Beacon           string            `placeholder:"URL" help:"Base URL of a drand relay. Its rounds become part of the seeds (default: no beacon)."`
+	BeaconChain      string            `default:"quicknet" help:"The drand chain that the beacon uses: quicknet, or HASH:PUBLICKEY in hex."`
+	SeedKeyRotation  time.Duration     `default:"24h" help:"The arena replaces its seed key when the key is this old. With 0, only an operator replaces it."`
 	Play             bool              `default:"true" negatable:"" help:"Seat and play matches; with --no-play, only serve pages and the API."`
 	TrustedProxies   []string          `name:"trusted-proxies" help:"CIDRs of proxies whose X-Forwarded-For the arena trusts."`
-	Witness          []string          `placeholder:"VKEY URL,..." help:"Witnesses that cosign the heads of the ladders: the key and the address of each, as in a witness line of a C2SP tlog-policy."`
+	Witness          []string          `placeholder:"VKEY URL,..." help:"Witnesses that cosign the heads of the ladder trees. Give the key and the URL of each, as in a witness line of a C2SP tlog-policy."`
 	SecurityContact  string            `help:"Where to report vulnerabilities, in /.well-known/security.txt: an email address, or an https or mailto URI (default: security@ the host of the base URL)."`
 	InsecureNode     bool              `help:"Allow --node-listen outside loopback."`
 	Production       bool              `help:"Accept only https URLs at public addresses for bots; needs an https --base-url."`
