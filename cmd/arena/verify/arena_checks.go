@@ -12,7 +12,7 @@ import (
 )
 
 // noArena is the reason why checks that need an arena were skipped.
-const noArena = "no arena is named"
+const noArena = "no arena was given"
 
 // houseHandle is the handle of the account that owns the house bots
 // (docs/audit.md).
@@ -27,7 +27,7 @@ type arenaChecks struct {
 	saved  *saved
 	batch  int // events of a ladder to request at once
 
-	trees  map[string]*tree // by mode; nil if the arena serves no tree
+	trees  map[string]*tree // by mode; nil if the arena serves no ladder tree
 	house  map[string]bool  // by bot, as in audit.Evidence
 	listed map[string]bool  // modes whose leaderboard was read
 }
@@ -39,9 +39,9 @@ func newArenaChecks(c calls, h heads, s *saved, p *policy, batch int) *arenaChec
 	}
 }
 
-// gather adds the evidence about one record that the arena publishes: its seating in
-// the tree of its ladder, and the owners of its bots. The returned
-// difference is in the tree.
+// gather adds the evidence that the arena publishes about one record: its seating in
+// the ladder tree, and the owners of its bots. The returned difference is one that it
+// found in the tree.
 func (a *arenaChecks) gather(ctx context.Context, r *audit.Record, e *audit.Evidence) (*audit.Difference, error) {
 	e.Seatings, e.HouseBots = nil, a.house
 	if err := a.owners(ctx, r); err != nil {
@@ -62,8 +62,8 @@ func (a *arenaChecks) gather(ctx context.Context, r *audit.Record, e *audit.Evid
 	return d, err
 }
 
-// tree returns the tree of a mode's ladder, with a checkpoint. It returns nil if the
-// arena serves no tree.
+// tree returns the ladder tree of a mode, with a checkpoint. It returns nil if the
+// arena serves no ladder tree.
 func (a *arenaChecks) tree(ctx context.Context, mode string) (*tree, *audit.Difference, error) {
 	t, opened := a.trees[mode]
 	if opened {
@@ -92,14 +92,14 @@ func (a *arenaChecks) check(ctx context.Context, text []byte, r *audit.Report) e
 	t := a.trees[r.Mode]
 	c, w := audit.Check{Name: checkTree}, audit.Check{Name: checkWitnesses}
 	if t == nil && usesBeacon(text) {
-		r.Difference = treeDifference("no tree of the ladder's events", "a tree, because the record has a round of a beacon, and every arena with a beacon has a tree")
+		r.Difference = treeDifference("no ladder tree", "a ladder tree: the record has a round of a beacon, and every arena with a beacon has a ladder tree")
 	}
 	if t == nil {
 		c.Because, w.Because = errNoTree.Error(), errNoTree.Error()
 	} else {
 		c.Made, c.Count = true, 1
 		if t.before == nil && a.heads.folder != "" {
-			c.Because = "no earlier head was remembered"
+			c.Because = "no earlier head to compare it with"
 		}
 		w = witnessesOf(t)
 	}
@@ -115,12 +115,13 @@ func usesBeacon(text []byte) bool {
 
 func witnessesOf(t *tree) audit.Check {
 	if t.policy == nil {
-		return audit.Check{Name: checkWitnesses, Because: "no --policy names witnesses"}
+		return audit.Check{Name: checkWitnesses, Because: "no --policy was given"}
 	}
 	return audit.Check{Name: checkWitnesses, Made: true, Count: len(t.cosigned)}
 }
 
-// withoutArena adds the checks that check would make to a report, marked as skipped.
+// withoutArena adds to a report the checks that need an arena, and marks them as
+// skipped.
 func withoutArena(r *audit.Report) {
 	for _, name := range []string{checkSigned, checkTree, checkWitnesses} {
 		r.Checks = append(r.Checks, audit.Check{Name: name, Because: noArena})
@@ -147,7 +148,7 @@ func (a *arenaChecks) owners(ctx context.Context, r *audit.Record) error {
 			a.listed[r.Mode] = true
 			var board rest.Leaderboard
 			if _, err := a.getJSON(ctx, "/leaderboard?mode="+url.QueryEscape(r.Mode), &board); err != nil {
-				return fmt.Errorf("the owners of bots: %w", err)
+				return fmt.Errorf("read the owners of the bots: %w", err)
 			}
 			for _, row := range board.Rows {
 				a.house[row.BotID] = row.Owner == houseHandle
@@ -159,7 +160,7 @@ func (a *arenaChecks) owners(ctx context.Context, r *audit.Record) error {
 		var history rest.BotHistory
 		found, err := a.getJSON(ctx, "/bots/"+url.PathEscape(bot)+"/history", &history)
 		if err != nil {
-			return fmt.Errorf("the owner of bot %s: %w", bot, err)
+			return fmt.Errorf("read the owner of bot %s: %w", bot, err)
 		}
 		if found {
 			a.house[bot] = history.Owner == houseHandle

@@ -25,7 +25,7 @@ const (
 // signed it. The folder is named after the platform key, so an arena keeps its
 // heads if its address changes.
 type heads struct {
-	folder string // empty: remember nothing
+	folder string // empty with --no-remember
 	key    ed25519.PublicKey
 }
 
@@ -41,7 +41,7 @@ func openHeads(key ed25519.PublicKey, remember bool) (heads, error) {
 	}
 	folder, err := remote.ConfigFolder()
 	if err != nil {
-		return heads{}, fmt.Errorf("no folder for the heads to remember: %w; use --no-remember to remember none", err)
+		return heads{}, fmt.Errorf("find the folder for remembered heads: %w; use --no-remember to verify without it", err)
 	}
 	return heads{folder: filepath.Join(folder, "heads", hex.EncodeToString(key)), key: key}, nil
 }
@@ -56,10 +56,10 @@ func openHead(tree string, signed []byte, mode string, key ed25519.PublicKey) (s
 	return signedlog.Open(signed, mode, key)
 }
 
-// read returns the remembered head of a tree, or nil if there is none.
+// read returns the remembered head of a tree, or nil if no head is stored.
 func (h heads) read(tree, mode string) (*remembered, error) {
 	if h.folder == "" {
-		return nil, nil //nolint:nilnil // nothing is remembered, and that is no error
+		return nil, nil //nolint:nilnil // without a stored head, any head is valid
 	}
 	r := &remembered{file: h.path(tree, mode)}
 	text, err := os.ReadFile(r.file)
@@ -70,13 +70,13 @@ func (h heads) read(tree, mode string) (*remembered, error) {
 		r.Head, err = openHead(tree, text, mode, h.key)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be read as a remembered head: %w; fix it, or remove it to trust the arena's next head", r.file, err)
+		return nil, fmt.Errorf("read the remembered head in %s: %w; restore the file, or delete it to trust the arena's next head", r.file, err)
 	}
 	return r, nil
 }
 
-// write remembers a head that continues the remembered one. It keeps a larger head
-// that another process has remembered since.
+// write stores a head that continues the remembered one. It does not replace a larger
+// head, which another process may have stored in the meantime.
 func (h heads) write(tree, mode string, head signedlog.Head, signed []byte) error {
 	if h.folder == "" {
 		return nil
@@ -86,7 +86,7 @@ func (h heads) write(tree, mode string, head signedlog.Head, signed []byte) erro
 		return err
 	}
 	if err := remote.ReplaceFile(h.path(tree, mode), signed); err != nil {
-		return fmt.Errorf("remember the head of the %s tree: %w; use --no-remember to remember none", tree, err)
+		return fmt.Errorf("store the head of the %s tree: %w; use --no-remember to verify without storing heads", tree, err)
 	}
 	return nil
 }
@@ -105,8 +105,8 @@ type saved struct {
 	tree, mode string
 }
 
-// readSaved reads the file that --head names. It finds the head's tree and mode by
-// trying each. It returns nil without a file.
+// readSaved reads the file that --head names. It tries every mode and tree, to find
+// out to which of them the head belongs. It returns nil without a file.
 func readSaved(file string, key ed25519.PublicKey) (*saved, error) {
 	if file == "" {
 		return nil, nil //nolint:nilnil // verifying without a saved head is no error
@@ -122,5 +122,5 @@ func readSaved(file string, key ed25519.PublicKey) (*saved, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("--head %s: this arena's platform key has not signed this file as a head of a log", file)
+	return nil, fmt.Errorf("--head %s: the file is not a head that this arena's platform key signed", file)
 }

@@ -15,8 +15,8 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// policy is a file of C2SP tlog-policy. It names logs and witnesses, and says
-// which witnesses must cosign a checkpoint.
+// policy is a file in the format C2SP tlog-policy. It names logs and witnesses, and
+// says which witnesses must cosign a checkpoint.
 type policy struct {
 	file      string
 	lines     []string
@@ -26,7 +26,7 @@ type policy struct {
 // witness is a line of a policy that names a witness.
 type witness struct {
 	*torchwood.CosignatureVerifier
-	name string // in the policy; the key contains another name
+	name string // in the policy; the name in the key may differ
 }
 
 func (w witness) made(s note.Signature) bool { return w.Name() == s.Name && w.KeyHash() == s.Hash }
@@ -37,7 +37,7 @@ type cosignature struct {
 	At      string `json:"at"`      // by the witness's clock
 }
 
-// readPolicy reads the file that --policy names. It returns nil if there is none.
+// readPolicy reads the file that --policy names. It returns nil without a file.
 func readPolicy(file string) (*policy, error) {
 	if file == "" {
 		return nil, nil //nolint:nilnil // verifying without a policy is no error
@@ -68,8 +68,8 @@ func fields(line string) []string {
 	return strings.Fields(line)
 }
 
-// of returns the policy for one log. A policy may name several logs, such as the
-// ladders of both modes, but torchwood then demands the signatures of all of them.
+// of returns the policy without its other logs. A policy may name several logs, such
+// as the ladders of both modes. torchwood would demand the signatures of all of them.
 func (p *policy) of(origin, verifierKey string) (torchwood.Policy, error) {
 	named := false
 	kept := slices.DeleteFunc(slices.Clone(p.lines), func(line string) bool {
@@ -81,7 +81,7 @@ func (p *policy) of(origin, verifierKey string) (torchwood.Policy, error) {
 		return f[1] != verifierKey
 	})
 	if !named {
-		return nil, fmt.Errorf("--policy %s does not name the log %s with the arena's key; if you trust this key, add the line: log %s", p.file, origin, verifierKey)
+		return nil, fmt.Errorf("--policy %s has no line for the log %s with the arena's key; if you trust this key, add the line: log %s", p.file, origin, verifierKey)
 	}
 	return torchwood.ParsePolicy([]byte(strings.Join(kept, "\n")))
 }
@@ -89,8 +89,8 @@ func (p *policy) of(origin, verifierKey string) (torchwood.Policy, error) {
 // errQuorum means that too few witnesses of the policy cosigned a checkpoint.
 var errQuorum = errors.New("too few witnesses of the policy cosigned it")
 
-// check requires that a checkpoint of the given origin satisfies the policy. If it
-// does not, the error is an errQuorum that names the missing witnesses.
+// check requires that a checkpoint of the given origin satisfies the policy. If too
+// few witnesses cosigned it, the error wraps errQuorum and names the missing ones.
 func (p *policy) check(signed []byte, origin string, key ed25519.PublicKey) ([]cosignature, error) {
 	verifierKey, err := signedlog.VerifierKey(origin, key)
 	if err != nil {

@@ -184,7 +184,7 @@ func TestVerifyChecksTheSignedLog(t *testing.T) {
 	require.Regexp(t, `(?m)^signed log +1 correct$`, out)
 	out, _, status = call(samples(t, s.records[0]))
 	require.Zero(t, status)
-	require.Regexp(t, `(?m)^signed log +not checked: no arena is named$`, out)
+	require.Regexp(t, `(?m)^signed log +not checked: no arena was given$`, out)
 }
 
 // The check finds every leaf, head or proof that was changed or dropped.
@@ -234,9 +234,9 @@ func TestVerifyFindsWhatTheSignedLogHides(t *testing.T) {
 	}
 	s.leaves, s.lie = leaves, nil
 	for says, args := range map[string][]string{
-		"--head needs --arena":               {"--head", kept, samples(t, s.records[0])},
-		"no such file":                       {"--head", "/nowhere/at/all", target},
-		"has not signed this file as a head": {"--head", keep(t, bytes.Replace(s.head(t), []byte("\n5\n"), []byte("\n4\n"), 1)), target},
+		"--head needs --arena":   {"--head", kept, samples(t, s.records[0])},
+		"no such file":           {"--head", "/nowhere/at/all", target},
+		"the file is not a head": {"--head", keep(t, bytes.Replace(s.head(t), []byte("\n5\n"), []byte("\n4\n"), 1)), target},
 	} {
 		_, errOut, status := call(args...)
 		require.Equal(t, 2, status, errOut)

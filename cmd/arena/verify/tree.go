@@ -24,7 +24,7 @@ const (
 
 // errNoTree means that the arena serves no ladder tree, because it is older than
 // this program.
-var errNoTree = errors.New("the arena serves no tree of the ladder's events; it runs an older version")
+var errNoTree = errors.New("the arena serves no ladder tree; it runs an older version")
 
 // tree is the signed tree of a mode's ladder, at the size of a checkpoint.
 type tree struct {
@@ -33,9 +33,9 @@ type tree struct {
 	heads  heads
 	policy *policy // nil without --policy
 
-	saved  *remembered    // the head of this tree that --head names; nil if none
+	saved  *remembered    // the head of this tree that --head names, or nil
 	head   signedlog.Head // without a root before the first checkpoint
-	before *remembered    // the remembered head that the first checkpoint continues; nil if none
+	before *remembered    // the remembered head that the first checkpoint continues, or nil
 
 	witnessed signedlog.Head // the newest head that satisfies the policy; it has no more events than head
 	cosigned  []cosignature  // of witnessed, by witnesses of the policy
@@ -98,11 +98,11 @@ func (t *tree) try(ctx context.Context) (d *audit.Difference, again bool, err er
 	}
 	if signed == nil {
 		if len(earlier) > 0 {
-			return treeDifference("no tree of the ladder's events", "a head that continues the earlier one: "+describeTree(earlier[0].Head)), false, nil
+			return treeDifference("no ladder tree", "a head that continues the earlier one: "+describeTree(earlier[0].Head)), false, nil
 		}
 		key, err := t.get(ctx, "/log/"+t.mode+"/vkey")
 		if err == nil && key != nil {
-			return treeDifference("no tree of the ladder's events", "a tree, because the arena publishes its key"), true, nil
+			return treeDifference("no ladder tree", "a ladder tree, because the arena publishes its key"), true, nil
 		}
 		return nil, false, cmp.Or(err, errNoTree)
 	}
@@ -139,8 +139,8 @@ func (t *tree) open(signed []byte) (h signedlog.Head, d *audit.Difference) {
 	return h, nil
 }
 
-// size is the number of events that the caller accepts: those that the witnesses of
-// the policy have seen, or all of them without a policy.
+// size is the number of events that the caller accepts. With a policy, these are only
+// the events that its witnesses have cosigned.
 func (t *tree) size() uint64 {
 	if t.policy != nil {
 		return t.witnessed.Size
@@ -186,8 +186,8 @@ func (t *tree) quorum(ctx context.Context, newest []byte) (*audit.Difference, er
 	}, nil
 }
 
-// agree requires that the cosigned tree is the beginning of the newest one, or the
-// other way round.
+// agree requires that one tree is the beginning of the other: the cosigned tree and
+// the newest tree.
 func (t *tree) agree(ctx context.Context, cosigned signedlog.Head, signed []byte) (*audit.Difference, error) {
 	small, large := cosigned, t.head
 	if small.Size > large.Size {

@@ -62,7 +62,7 @@ func TestVerifyALadderOverREST(t *testing.T) {
 	require.Regexp(t, `(?m)^seed key +2 correct$`, out)
 	require.Regexp(t, `(?m)^beacon +3 correct$`, out)
 	require.Regexp(t, `(?m)^ladder tree +1 correct$`, out)
-	require.Regexp(t, `(?m)^witnesses +not checked: no --policy names witnesses$`, out)
+	require.Regexp(t, `(?m)^witnesses +not checked: no --policy was given$`, out)
 	require.Regexp(t, `(?m)^seed from +the beacon$`, out)
 	out, errOut, status = s.verify("--arena", s.URL, samples(t, s.records...))
 	require.Zero(t, status, errOut)
@@ -133,7 +133,7 @@ func TestVerifyNamesAForkedTree(t *testing.T) {
 	}
 	_, errOut, status = s.verify(target)
 	require.Equal(t, 1, status, errOut)
-	require.Contains(t, errOut, "no tree of the ladder's events")
+	require.Contains(t, errOut, "no ladder tree")
 }
 
 // An arena that publishes the key of a tree cannot hide the tree.
@@ -151,7 +151,7 @@ func TestVerifyNamesAHiddenTree(t *testing.T) {
 	}
 	_, errOut, status := s.verify(s.URL+"/matches/"+s.id(t, 0), "--no-remember")
 	require.Equal(t, 1, status, errOut)
-	require.Contains(t, errOut, "a tree, because the arena publishes its key")
+	require.Contains(t, errOut, "a ladder tree, because the arena publishes its key")
 	_, errOut, status = s.ladder("--no-remember")
 	require.Equal(t, 1, status, errOut)
 }
@@ -169,7 +169,7 @@ func TestVerifyNamesAHiddenTreeOfAnArenaWithABeacon(t *testing.T) {
 	}
 	_, errOut, status := s.verify(s.URL+"/matches/"+s.id(t, 0), "--no-remember")
 	require.Equal(t, 1, status, errOut)
-	require.Contains(t, errOut, "every arena with a beacon has a tree")
+	require.Contains(t, errOut, "every arena with a beacon has a ladder tree")
 }
 
 // The keys are read after the head, so a key that is added between is known.
@@ -238,7 +238,7 @@ func TestRememberedHeadsAreFiles(t *testing.T) {
 			require.NoError(t, os.WriteFile(file, bad, 0o600))
 			_, errOut, status = s.ladder()
 			require.Equal(t, 2, status, errOut)
-			require.Contains(t, errOut, file+" cannot be read as a remembered head")
+			require.Contains(t, errOut, "read the remembered head in "+file)
 			_, errOut, status = s.ladder("--no-remember")
 			require.Zero(t, status, errOut)
 		}
@@ -321,11 +321,11 @@ func TestVerifyDemandsThePolicysQuorum(t *testing.T) {
 
 	another := policyFile(t, "arena.example/ladder/parley+7b4cba2c+AXqJ0vJbZBBvC0xmFeaUvO3tbQdC5c8v9rGTrsqCDhV7", w...)
 	for says, policy := range map[string]string{
-		"no such file":          "/nowhere/at/all",
-		"no quorum defined":     keep(t, nil),
-		"unknown keyword":       keep(t, []byte("witnesses x y\n")),
-		"invalid log vkey":      another,
-		"does not name the log": policyFile(t, vkeyOfAnother(t), w...),
+		"no such file":            "/nowhere/at/all",
+		"no quorum defined":       keep(t, nil),
+		"unknown keyword":         keep(t, []byte("witnesses x y\n")),
+		"invalid log vkey":        another,
+		"has no line for the log": policyFile(t, vkeyOfAnother(t), w...),
 	} {
 		_, errOut, status = s.verify(target, "--policy", policy)
 		require.Equal(t, 2, status, errOut)

@@ -22,11 +22,11 @@ import (
 // Cmd is the command and its flags.
 type Cmd struct {
 	What       string `arg:"" optional:"" placeholder:"ID|URL|FILE" help:"A match's id, its URL at an arena, or a file of records: one record for the whole file, or one per line."`
-	Arena      string `placeholder:"URL" help:"The arena that provides its keys, its signed trees, and the match or the ladder if no file or log does (default: without --eventstore, the arena you last signed in to, else http://127.0.0.1:8080)."`
+	Arena      string `placeholder:"URL" help:"The arena that provides the keys and signed trees, and the match or ladder if no file or log does. Without a URL, a file and --eventstore, the default is the arena you last signed in to, else http://127.0.0.1:8080."`
 	EventStore string `name:"eventstore" placeholder:"ESDB://…" help:"A log that contains the ladder: also recompute the rating change."`
 	Nonces     string `placeholder:"FILE" help:"An owner's notes of nonces, commitments and rounds; docs/audit.md defines the format."`
 	Head       string `placeholder:"FILE" help:"A saved head of one of the arena's signed trees: the arena's current head must continue it. With --ladder, the events must produce this head."`
-	Policy     string `placeholder:"FILE" help:"A policy (C2SP tlog-policy): its witnesses must have cosigned the head of the ladder's tree."`
+	Policy     string `placeholder:"FILE" help:"A file in the format C2SP tlog-policy. Its witnesses must have cosigned the head of the ladder tree."`
 	Ladder     string `enum:"standard,parley," default:"" placeholder:"MODE" help:"Recompute a whole ladder instead, from its first match. The events come from --eventstore, or else from the arena."`
 
 	BeaconChain string `default:"quicknet" placeholder:"CHAIN" help:"The drand chain to trust: quicknet, or HASH:PUBLICKEY in hex."`
@@ -115,7 +115,7 @@ func (c *Cmd) verifyMatches(ctx context.Context, out, errOut io.Writer) error {
 }
 
 // arenaChecks reads the files that the checks against an arena need. It returns nil
-// if no arena is named.
+// if no arena was given.
 func (c *Cmd) arenaChecks(source *matchSource) (*arenaChecks, error) {
 	if source.arena == nil {
 		for flag, value := range map[string]string{"--head": c.Head, "--policy": c.Policy} {
