@@ -45,13 +45,20 @@ func clockIn2026() {
 	<-time.After(time.Until(time.Date(2026, 11, 23, 12, 0, 0, 1_500_000, time.UTC)))
 }
 
+// newLadderWithBeacon moves the bubble's clock as clockIn2026 does. It returns a
+// ladder that uses a beacon, and its log.
+func newLadderWithBeacon() (*Ladder, *faultyLog) {
+	clockIn2026()
+	log := newFaultyLog()
+	l := newLadder(log, ladder.Standard)
+	l.options.Beacon = &fakeBeacon{}
+	return l, log
+}
+
 // The seating names the round that anyone derives from the tick in the event.
 func TestSeatingNamesARoundAfterTheTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		clockIn2026()
-		log := newFaultyLog()
-		l := newLadder(log, ladder.Standard)
-		l.options.Beacon = &fakeBeacon{}
+		l, log := newLadderWithBeacon()
 		s := seatOne(t, l)
 		seated := storedIn(t, log, ladder.Standard)[0].(ladder.TablesSeated)
 		chain := beacon.Quicknet()
@@ -89,10 +96,7 @@ func TestNobodyIsSeatedWhileTheBeaconIsBehind(t *testing.T) {
 // Otherwise its seeds could be known before it is stored.
 func TestSeatingIsStoredBeforeItsRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		clockIn2026()
-		log := newFaultyLog()
-		l := newLadder(log, ladder.Standard)
-		l.options.Beacon = &fakeBeacon{}
+		l, log := newLadderWithBeacon()
 		var appends []fault
 		for range 100 {
 			appends = append(appends, lostBefore)
@@ -114,10 +118,7 @@ func TestSeatingIsStoredBeforeItsRound(t *testing.T) {
 // The bots of a match whose round did not arrive are seated at the next tick.
 func TestBotsOfAMatchWithoutItsRoundDoNotRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		clockIn2026()
-		log := newFaultyLog()
-		l := newLadder(log, ladder.Standard)
-		l.options.Beacon = &fakeBeacon{}
+		l, log := newLadderWithBeacon()
 		s := seatOne(t, l)
 		require.NoError(t, l.Void(t.Context(), s.MatchID, ladder.WhyBeacon))
 		require.NotEqual(t, s.MatchID, seatOne(t, l).MatchID)
