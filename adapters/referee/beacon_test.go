@@ -134,15 +134,22 @@ func TestLateRoundVoidsTheMatch(t *testing.T) {
 	})
 }
 
+// awaitMissingRound starts a match whose round does not arrive. It returns the
+// referee 20 s later, while the match waits for the round.
+func (f *fixture) awaitMissingRound(b *fakeBeacon, player string) *Referee {
+	b.down.Store(true)
+	r := f.referee(player)
+	r.Play(f.seating())
+	<-time.After(20 * time.Second)
+	synctest.Wait()
+	return r
+}
+
 // A stop during the wait leaves the match unfinished. The next process dials
 // again and starts the match with the same round.
 func TestStopDuringTheWaitForTheRound(t *testing.T) {
 	withBeacon(t, func(f *fixture, b *fakeBeacon) {
-		b.down.Store(true)
-		r := f.referee("first")
-		r.Play(f.seating())
-		<-time.After(20 * time.Second)
-		synctest.Wait()
+		r := f.awaitMissingRound(b, "first")
 		began := time.Now()
 		require.NoError(t, r.Stop(f.t.Context()))
 		require.Less(t, time.Since(began), time.Second)
@@ -173,11 +180,7 @@ func TestStartedMatchResumesWithoutTheBeacon(t *testing.T) {
 // An operator's order ends the wait at once. The bots get no request.
 func TestAbortDuringTheWaitForTheRound(t *testing.T) {
 	withBeacon(t, func(f *fixture, b *fakeBeacon) {
-		b.down.Store(true)
-		r := f.referee("player")
-		r.Play(f.seating())
-		<-time.After(20 * time.Second)
-		synctest.Wait()
+		r := f.awaitMissingRound(b, "player")
 		ordered := time.Now()
 		require.NoError(t, r.Abort(f.t.Context(), f.seating(), order))
 		require.Less(t, time.Since(ordered), time.Second)
