@@ -76,10 +76,18 @@ func (u *upgrades) matches() (ids []string) {
 }
 
 // join registers four bots whose upgrades are collected. first is called at the first
-// upgrade.
+// upgrade. The arena may already seat three of the bots, so that upgrade waits until
+// all are registered.
 func (u *upgrades) join(s *testArena, first func()) {
 	s.t.Helper()
-	u.first = first
+	registered := make(chan struct{})
+	defer close(registered)
+	u.first = func() {
+		<-registered
+		if first != nil {
+			first()
+		}
+	}
 	players := goodPlayers(s.t, 4, &eventTrigger{})
 	for _, p := range players {
 		p.upgrade = u.add
