@@ -86,7 +86,7 @@ func (a *Arena) play(s ladder.Seating) []byte {
 	g := a.begin(s)
 	aborts := 0
 	if a.played++; a.options.Abort > 0 && a.played%a.options.Abort == 0 {
-		aborts = 1 + a.below(150)
+		aborts = 1 + a.below(60) // earlier than the end of any game
 	}
 	for appends := 1; !g.state.Over(); appends++ {
 		if appends == aborts {
