@@ -1201,7 +1201,8 @@ class Ladder:
         self.mode, self.platform_key, self.keys, self.chains = mode, platform_key, keys, chains or CHAINS
         self.bots, self.tables, self.revision, self.entries = {}, {}, 0, []
         self.counts = dict.fromkeys(["rated", "seatings", "tables", "repeated", "rounds", "commitments"], 0)
-        self.voids, self.unstarted = {}, set()  # voids by reason, and the revisions of voids because a round did not appear
+        self.voids, self.why = {}, {}  # the number of voids by reason, and the reason by revision
+        self.rests, self.warnings, self.tick = [], {}, None  # rests in ms; (count, first revision) by what is suspicious; the latest tick
 
     def differs(self, log, follows):
         return LadderDiffers(self.mode, self.revision, log, follows)
@@ -1234,7 +1235,7 @@ class Ladder:
                 raise self.differs("the match %s twice" % t["matchId"], "one seating")
             for bot in t["bots"]:
                 if self.bot(bot).match or bot in sitting:
-                    raise self.differs("bot %s at a table" % bot, "no seat for it: it is in a match")
+                    raise self.differs("bot %s seated" % bot, "a free bot: this one is in a match")
                 sitting.add(bot)
                 if ordinal(self.bot(bot).rating) > least:
                     raise self.differs("bot %s after a bot with a lower rating" % bot, "bots in descending order of rating")
@@ -1242,6 +1243,7 @@ class Ladder:
             self.tables[t["matchId"]] = dict(t, revision=self.revision, index=i, seedKey=e["seedKey"], beacon=e.get("beacon"), status="running")
         self.repeat(e)
         self.chance(e)
+        self.warn(e, at)
         for t in e["tables"]:
             for bot in t["bots"]:
                 self.bot(bot).match = t["matchId"]
@@ -1270,6 +1272,8 @@ class Ladder:
         if len(tables) > MAX_TABLES or [t["bots"] for t in e["tables"]] != tables:
             raise self.differs("the tables " + tell([t["bots"] for t in e["tables"]]), "%s, from the listed candidates" % tell(tables))
         self.counts["repeated"] += 1
+        if e.get("restMs", 0) not in self.rests:
+            self.rests.append(e.get("restMs", 0))
 
     def chance(self, e):
         """Checks the round that the seating names, and the commitments under a published seed key."""
@@ -1295,6 +1299,22 @@ class Ladder:
             if t["commitment"] != commitment:
                 raise self.differs("the commitment " + t["commitment"], commitment + ", from the published seed key")
             self.counts["commitments"] += 1
+
+    def warn(self, e, at):
+        """Counts what is suspicious about a seating that fits the rules. An honest operator can cause it too, for example by a clock that jumps."""
+        found, tick = [], moment(e["tick"])
+        if self.tick and tick < self.tick:
+            found.append("have an earlier tick than the seating before")
+        if "beacon" in e:
+            period, genesis = self.chains[e["beacon"]["chain"]]
+            if (at - datetime(1970, 1, 1)).total_seconds() >= genesis + (e["beacon"]["round"] - 1) * period:
+                found.append("were stored after their round had appeared")
+        elif self.counts["rounds"]:
+            found.append("name no round, but an earlier seating does")
+        for what in found:
+            count, first = self.warnings.get(what, (0, self.revision))
+            self.warnings[what] = (count + 1, first)
+        self.tick = tick
 
     def open(self, match):
         if self.tables.get(match, {}).get("status") != "running":
@@ -1327,8 +1347,7 @@ class Ladder:
             self.bot(id).match = None
             if e["why"] != "beacon":
                 self.bot(id).ended = at
-        if e["why"] == "beacon":  # the match never started: its bots do not rest, and it has no leaf
-            self.unstarted.add(self.revision)
+        self.why[self.revision] = e["why"]
         table.update(status="aborted", why=e["why"], closed=self.revision)
         self.voids[e["why"]] = self.voids.get(e["why"], 0) + 1
 
@@ -1403,7 +1422,8 @@ def check_tree(ladder, entries, checkpoint):
     for mine in ladder.entries[:size]:
         theirs = shown.get(mine["revision"])
         need(theirs is not None, "the entry %d" % mine["revision"])
-        if mine["type"] == "RatingsChanged" or mine["type"] == "MatchVoided" and "leaf" in theirs and mine["revision"] not in ladder.unstarted:
+        why = ladder.why.get(mine["revision"])  # None unless the event is a MatchVoided
+        if mine["type"] == "RatingsChanged" or why == "wall_clock" or why == "operator" and "leaf" in theirs:  # the match had started
             if not is_hash(theirs.get("leaf")):
                 raise LadderDiffers(ladder.mode, mine["revision"], theirs, "an entry with the hash of a leaf")
             mine["leaf"] = theirs["leaf"]
@@ -1635,13 +1655,17 @@ def check_ladder(mode, names, with_matches):
             return 1
         matches += 1
     voids = ", ".join("%s %d" % pair for pair in sorted(ladder.voids.items()))
-    print("ok ladder-%s %d events, %d in the tree; %d tables; %d rated; %d voided (%s); %d of %d seatings repeated; %d rounds; %d commitments; %d matches" % (
-        mode, ladder.revision, in_tree, ladder.counts["tables"], ladder.counts["rated"], sum(ladder.voids.values()), voids,
+    print("ok ladder-%s %d events, %d in the tree; %d tables; %d rated; %d voided%s; %d of %d seatings repeated; %d rounds; %d commitments; %d matches" % (
+        mode, ladder.revision, in_tree, ladder.counts["tables"], ladder.counts["rated"], sum(ladder.voids.values()), voids and " (%s)" % voids,
         ladder.counts["repeated"], ladder.counts["seatings"], ladder.counts["rounds"], ladder.counts["commitments"], matches))
+    if len(ladder.rests) > 1:
+        print("the rest of bots changed: %s ms" % ", ".join(map(str, ladder.rests)))
+    for what, (count, first) in sorted(ladder.warnings.items()):
+        print("WARNING: %d seatings (the first at revision %d) %s" % (count, first, what))
     if not sources.platform_key:
         skipped.append("ids: the platform key is missing")
     if sources.keys is None:
-        skipped.append("seed keys: they are missing")
+        skipped.append("seed keys: the response of /log/keys is missing")
     if not matches:
         skipped.append("matches: no records were given")
     print("not checked: " + "; ".join(skipped))

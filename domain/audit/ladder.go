@@ -20,6 +20,7 @@ type Ladder struct {
 
 	platformKey string // base64; if empty, ids are not recomputed
 	state       ladder.Ladder
+	tick        time.Time         // of the latest seating
 	watched     map[string]*entry // by match; nil if not seated yet
 }
 
@@ -39,8 +40,23 @@ type LadderTotals struct {
 	Rounds      int            `json:"rounds"`      // seatings whose round was compared with the tick
 	Commitments int            `json:"commitments"` // tables whose commitment follows from a published seed key
 
-	WithoutBeacon int `json:"withoutBeacon"` // seatings that name no round, after one that does
-	Late          int `json:"late"`          // seatings that were stored after their round had appeared, by the arena's clock
+	Rests    []int64            `json:"restMs"`   // the different rests that the repeated seatings name, in order of appearance
+	Warnings map[string]Warning `json:"warnings"` // by one of the constants below
+}
+
+// The kinds of warnings.
+const (
+	WithoutBeacon = "without_beacon" // the seating names no round, but an earlier one does
+	Late          = "late"           // by the arena's clock, the seating was stored after its round had appeared
+	Backdated     = "backdated"      // the tick is earlier than that of the previous seating
+)
+
+// Warning counts seatings that fit the rules, but may have let the arena choose a
+// seed. They are not differences, because an honest operator can cause them too:
+// by a clock that jumps, or by a restart without --beacon.
+type Warning struct {
+	Count int    `json:"count"`
+	First uint64 `json:"first"` // revision of the first such seating
 }
 
 // entry is a watched match on its ladder.
@@ -74,7 +90,7 @@ func (d *LadderDifference) Error() string {
 // platformKey is in base64, or empty if unknown.
 func NewLadder(mode, platformKey string, watch ...string) *Ladder {
 	l := &Ladder{
-		Totals: LadderTotals{Voids: map[string]int{}}, platformKey: platformKey,
+		Totals: LadderTotals{Voids: map[string]int{}, Warnings: map[string]Warning{}}, platformKey: platformKey,
 		state: ladder.New(mode), watched: map[string]*entry{},
 	}
 	for _, id := range watch {

@@ -27,7 +27,7 @@ func (l *Ladder) seat(e ladder.TablesSeated, at time.Time) *LadderDifference {
 		}
 	}
 	l.Totals.Seatings++
-	l.remarks(e, at)
+	l.warnings(e, at)
 	l.Totals.Tables += len(e.Tables)
 	if e.Beacon != nil {
 		l.Totals.Beacon += len(e.Tables)
@@ -51,7 +51,7 @@ func (l *Ladder) tables(e ladder.TablesSeated) *LadderDifference {
 		for _, bot := range t.Bots {
 			b := l.state.Bot(bot)
 			if in := cmp.Or(b.Match, matchOf[bot]); in != "" {
-				return differ(t.MatchID, fmt.Sprintf("bot %s at a table", bot), "no seat for it: it is in match "+in)
+				return differ(t.MatchID, fmt.Sprintf("bot %s seated", bot), "a free bot: this one is in match "+in)
 			}
 			if o := b.Rating.Ordinal(); o > least {
 				return differ(t.MatchID, fmt.Sprintf("bot %s after a bot with a lower rating", bot), "bots in descending order of rating")
@@ -102,6 +102,9 @@ func (l *Ladder) repeat(e ladder.TablesSeated) *LadderDifference {
 		}
 	}
 	l.Totals.Repeated++
+	if !slices.Contains(l.Totals.Rests, e.RestMs) {
+		l.Totals.Rests = append(l.Totals.Rests, e.RestMs)
+	}
 	return nil
 }
 
@@ -169,19 +172,31 @@ func (l *Ladder) round(e ladder.TablesSeated) *LadderDifference {
 	return nil
 }
 
-// remarks counts seatings that fit the rules, but give the arena more choice than
-// the others do. A clock that jumps forward makes an honest seating late.
-func (l *Ladder) remarks(e ladder.TablesSeated, at time.Time) {
+// warnings counts what is suspicious about a seating that fits the rules.
+func (l *Ladder) warnings(e ladder.TablesSeated, at time.Time) {
+	if e.Tick.Before(l.tick) {
+		l.warn(Backdated)
+	}
+	l.tick = e.Tick
 	if e.Beacon == nil {
 		if l.Totals.Beacon > 0 {
-			l.Totals.WithoutBeacon++
+			l.warn(WithoutBeacon)
 		}
 		return
 	}
 	b, d := trusted(l.Beacons, *e.Beacon)
 	if len(l.Beacons) > 0 && d == nil && b.Period > 0 && !at.Before(b.Time(e.Beacon.Round)) {
-		l.Totals.Late++
+		l.warn(Late)
 	}
+}
+
+func (l *Ladder) warn(kind string) {
+	w := l.Totals.Warnings[kind]
+	if w.Count == 0 {
+		w.First = l.state.Version()
+	}
+	w.Count++
+	l.Totals.Warnings[kind] = w
 }
 
 // commitments recomputes the commitments of tables whose seed key is published.

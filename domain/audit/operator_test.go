@@ -330,20 +330,48 @@ func TestDishonestSeatingsAreFound(t *testing.T) {
 	require.Equal(t, 3, l.Totals.Rounds)
 	require.Equal(t, 6, l.Totals.Beacon)
 	require.Equal(t, 6, l.Totals.Commitments)
-	require.Zero(t, l.Totals.Late)
-	require.Zero(t, l.Totals.WithoutBeacon)
+	require.Empty(t, l.Totals.Warnings)
+	require.Equal(t, []int64{0}, l.Totals.Rests)
+}
 
-	late := eventsOf(t, ticks())
-	late[second].at = late[second].at.Add(time.Minute) // the round had appeared
-	l, err = foldWith(t, late)
-	require.NoError(t, err)
-	require.Equal(t, 1, l.Totals.Late)
+// suspiciousLadder is a ladder without a difference, in which each kind of warning
+// applies to a seating. Its seatings use two different rests. It also returns the
+// revisions of its four seatings.
+func suspiciousLadder(t testing.TB) (list []stored, seatings []int) {
+	t.Helper()
+	l := sample.NewBeaconLadder(9, &sample.Beacon{Chain: fakeChain(), Sign: fakeSignature})
+	for range 4 {
+		l.Tick()
+	}
+	list = eventsOf(t, l)
+	for i, e := range list {
+		if e.name == "TablesSeated" {
+			seatings = append(seatings, i)
+		}
+	}
+	list[seatings[0]].data["restMs"] = 5 // nobody has played yet
+	list[seatings[1]].at = list[seatings[1]].at.Add(time.Minute)
 
-	without := eventsOf(t, ticks())
-	delete(without[second].data, "beacon")
-	l, err = foldWith(t, without)
+	ahead := list[seatings[2]].data
+	tick, err := time.Parse(time.RFC3339, ahead["tick"].(string))
 	require.NoError(t, err)
-	require.Equal(t, 1, l.Totals.WithoutBeacon)
+	ahead["tick"] = tick.Add(90 * time.Second).Format(match.TimeFormat)
+	round := ahead["beacon"].(object)
+	round["round"] = number(round["round"]) + 30 // 90 s, in periods of 3 s
+	delete(list[seatings[3]].data, "beacon")
+	return list, seatings
+}
+
+func TestSuspiciousSeatingsAreCounted(t *testing.T) {
+	list, seatings := suspiciousLadder(t)
+	l, err := foldWith(t, list)
+	require.NoError(t, err)
+	require.Equal(t, map[string]audit.Warning{
+		audit.Late:          {Count: 1, First: uint64(seatings[1])},
+		audit.Backdated:     {Count: 1, First: uint64(seatings[3])},
+		audit.WithoutBeacon: {Count: 1, First: uint64(seatings[3])},
+	}, l.Totals.Warnings)
+	require.Equal(t, []int64{5, 0}, l.Totals.Rests)
 }
 
 // foldWith recomputes stored events with a chain and published seed keys.

@@ -313,6 +313,25 @@ func TestPythonFindsForgedEventsOfALadder(t *testing.T) {
 	require.Greater(t, found, 12)
 }
 
+func TestPythonCountsSuspiciousSeatings(t *testing.T) {
+	list, seatings := suspiciousLadder(t)
+	var events []pageEvent
+	for i, e := range list {
+		events = append(events, pageEvent{i, e.name, e.at.Format(match.TimeFormat), string(inJSON(t, e.data))})
+	}
+	page := file(t, inJSON(t, map[string]any{"mode": ladder.Standard, "events": events}))
+	arena := file(t, inJSON(t, map[string]any{"publicKey": sample.PlatformKey, "beacon": fakeChain().Info()}))
+	out, status := python(t, "--ladder", ladder.Standard, page, arena)
+	require.Zero(t, status, out)
+	require.Contains(t, out, fmt.Sprintf(`; 8 rated; 0 voided; 4 of 4 seatings repeated; 3 rounds; 0 commitments; 0 matches
+the rest of bots changed: 5, 0 ms
+WARNING: 1 seatings (the first at revision %d) have an earlier tick than the seating before
+WARNING: 1 seatings (the first at revision %d) name no round, but an earlier seating does
+WARNING: 1 seatings (the first at revision %d) were stored after their round had appeared
+not checked: `, seatings[3], seatings[3], seatings[1]))
+	require.Contains(t, out, "; seed keys: the response of /log/keys is missing; ")
+}
+
 // foldForged recomputes the ladder with one forged event. It returns the revision
 // of the first difference.
 func (w *whole) foldForged(t testing.TB, index int, forged string) (revision int, err error) {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -19,13 +18,11 @@ import (
 	"github.com/transparency-dev/merkle/rfc6962"
 
 	"hexarena/adapters/client"
-	"hexarena/cmd/arena/logs"
 	"hexarena/cmd/arena/progress"
 	"hexarena/cmd/arena/remote"
 	"hexarena/domain/audit"
 	"hexarena/domain/ladder"
 	"hexarena/eventstore"
-	"hexarena/eventstore/esdb"
 	"hexarena/projections/signedlog"
 )
 
@@ -54,23 +51,23 @@ type treeReport struct {
 // ladderCheck is one run of `arena verify --ladder`. It has a log, an arena or both.
 type ladderCheck struct {
 	*Cmd
-	log    *esdb.Log // nil: the arena serves the events
-	calls  calls     // arena is nil without an arena
+	log    eventstore.Log // nil: the arena serves the events
+	calls  calls          // arena is nil without an arena
 	facts  facts
 	trust  trust
 	errOut io.Writer
+	size   uint64 // number of the ladder's events in the log, counted before the keys were read
 	report ladderReport
 }
 
 // verifyLadder recomputes a ladder from its first match.
 func (c *Cmd) verifyLadder(ctx context.Context, out, errOut io.Writer) error {
 	l := &ladderCheck{Cmd: c, errOut: errOut, report: ladderReport{Mode: c.Ladder}}
-	defer func() {
-		if l.log != nil {
-			_ = l.log.Close() // nothing was written
-		}
-	}()
-	err := l.run(ctx)
+	closeLog, err := l.open(ctx)
+	defer closeLog()
+	if err == nil {
+		err = l.run(ctx)
+	}
 	if err != nil && !errors.As(err, &l.report.Difference) {
 		return err
 	}
@@ -92,9 +89,6 @@ const ladderTries = 2
 var errLags = errors.New("results without a leaf in the ladder's tree")
 
 func (l *ladderCheck) run(ctx context.Context) error {
-	if err := l.open(ctx); err != nil {
-		return err
-	}
 	var folded *audit.Ladder
 	var t *tree
 	err := errLags
@@ -133,14 +127,17 @@ func (l *ladderCheck) run(ctx context.Context) error {
 }
 
 // open opens the log and the arena that the flags name. Without both flags, it
-// opens the default arena.
-func (l *ladderCheck) open(ctx context.Context) (err error) {
+// opens the default arena. Always call closeLog.
+func (l *ladderCheck) open(ctx context.Context) (closeLog func(), err error) {
+	if l.log, closeLog, err = openLog(ctx, l.EventStore); err == nil {
+		err = l.openArena(ctx)
+	}
+	return closeLog, err
+}
+
+func (l *ladderCheck) openArena(ctx context.Context) (err error) {
 	base := l.Arena
-	if l.EventStore != "" {
-		if l.log, err = logs.Open(ctx, "--eventstore", l.EventStore, slog.New(slog.DiscardHandler)); err != nil {
-			return err
-		}
-	} else if base == "" {
+	if base == "" && l.log == nil {
 		if base, err = remote.LastArena(); err != nil {
 			return err
 		}
@@ -172,6 +169,11 @@ func (l *ladderCheck) ladder(ctx context.Context) (*audit.Ladder, error) {
 		}
 	}
 	if l.log != nil {
+		// The arena may announce a seed key and seat tables under it at any time. The keys
+		// of the events that exist now are complete.
+		if l.size, err = sizeInLog(ctx, l.log, l.Ladder); err != nil {
+			return nil, err
+		}
 		var platform string
 		if platform, seedKeys, err = arenaKeys(ctx, l.log); err != nil {
 			return nil, err
@@ -228,7 +230,7 @@ func (l *ladderCheck) differs(revision uint64, d *audit.Difference) error {
 // the signed head of the results must follow from its leaves.
 func (l *ladderCheck) fold(ctx context.Context, folded *audit.Ladder, t *tree, signed *signedLogs) error {
 	if t == nil {
-		return foldLog(ctx, l.log, l.errOut, l.Ladder, folded)
+		return foldLog(ctx, l.log, l.errOut, l.Ladder, l.size, folded)
 	}
 	report := &treeReport{Size: t.size(), Newer: t.head.Size - t.size(), Cosigned: t.cosigned}
 	if t.policy != nil {
@@ -274,7 +276,7 @@ func (l *ladderCheck) fold(ctx context.Context, folded *audit.Ladder, t *tree, s
 // events yields the events of the log, or else those that the arena serves.
 func (l *ladderCheck) events(ctx context.Context, t *tree) iter.Seq2[ladderEvent, error] {
 	if l.log != nil {
-		return eventsInLog(ctx, l.log, l.Ladder)
+		return eventsInLog(ctx, l.log, l.Ladder, t.size())
 	}
 	return t.served(ctx)
 }
@@ -331,11 +333,12 @@ func (r ladderReport) show(out io.Writer) {
 	} else {
 		fmt.Fprintf(out, "%d of %d commitments follow from published seed keys\n", r.Commitments, r.Tables)
 	}
-	if r.WithoutBeacon > 0 {
-		fmt.Fprintf(out, "WARNING: %d seatings name no round, after a seating that names one: the arena may have chosen their seeds\n", r.WithoutBeacon)
+	if len(r.Rests) > 1 {
+		fmt.Fprintf(out, "the rest of bots changed: %s\n", strings.Join(r.rests(), ", "))
 	}
-	if r.Late > 0 {
-		fmt.Fprintf(out, "WARNING: %d seatings were stored after their round had appeared: the arena may have known their seeds\n", r.Late)
+	for _, kind := range slices.Sorted(maps.Keys(r.Warnings)) {
+		w := r.Warnings[kind]
+		fmt.Fprintf(out, "WARNING: %d seatings (the first at revision %d) %s\n", w.Count, w.First, warnings[kind])
 	}
 	if r.Head > 0 {
 		fmt.Fprintf(out, "the signed head of %d results follows from the matches in this log\n", r.Head)
@@ -343,6 +346,21 @@ func (r ladderReport) show(out io.Writer) {
 	if r.Tree != nil {
 		r.Tree.show(out)
 	}
+}
+
+// warnings says what each kind of warning means.
+var warnings = map[string]string{
+	audit.WithoutBeacon: "name no round, but an earlier seating does: the arena may have chosen their seeds",
+	audit.Late:          "were stored after their round had appeared: the arena may have known their seeds",
+	audit.Backdated:     "have an earlier tick than the seating before: the arena may have known their rounds",
+}
+
+// rests lists the different rests between matches.
+func (r ladderReport) rests() (list []string) {
+	for _, ms := range r.Rests {
+		list = append(list, (time.Duration(ms) * time.Millisecond).String())
+	}
+	return list
 }
 
 // causes lists the voided matches by cause.

@@ -26,27 +26,26 @@ import (
 // ladder, it recomputes the ladder's whole history. If neither a file nor an arena
 // supplies the match's record, it also builds the record from the log.
 func (s *matchSource) gatherFromLog(ctx context.Context, errOut io.Writer, e *audit.Evidence) (err error) {
+	mode, fromLog := s.mode, s.file == "" && s.arena == nil
+	var h frames.History
+	if fromLog {
+		if h, err = frames.Read(ctx, s.log, s.id); err != nil {
+			return fmt.Errorf("match %s: %w", s.id, err)
+		}
+		mode = h.Started.Mode
+	}
+	size, err := sizeInLog(ctx, s.log, mode)
+	if err != nil {
+		return err
+	}
 	if e.PlatformKey, e.SeedKeys, err = arenaKeys(ctx, s.log); err != nil {
 		return err
 	}
-	evidence := *e
-	fold := func(mode string, watch ...string) (*audit.Ladder, error) {
-		l := audit.NewLadder(mode, evidence.PlatformKey, watch...)
-		l.Beacons, l.SeedKeys = evidence.Beacons, evidence.SeedKeys
-		return l, foldLog(ctx, s.log, errOut, mode, l)
+	e.Ladder = audit.NewLadder(mode, e.PlatformKey, s.ids...)
+	e.Ladder.Beacons, e.Ladder.SeedKeys = e.Beacons, e.SeedKeys
+	if err = foldLog(ctx, s.log, errOut, mode, size, e.Ladder); err == nil && fromLog {
+		s.text, err = recordOf(s.id, h, e.Ladder)
 	}
-	if s.file != "" || s.arena != nil {
-		e.Ladder, err = fold(s.mode, s.ids...)
-		return err
-	}
-	h, err := frames.Read(ctx, s.log, s.id)
-	if err != nil {
-		return fmt.Errorf("match %s: %w", s.id, err)
-	}
-	if e.Ladder, err = fold(h.Started.Mode, s.id); err != nil {
-		return err
-	}
-	s.text, err = recordOf(s.id, h, e.Ladder)
 	return err
 }
 
@@ -77,17 +76,19 @@ func arenaKeys(ctx context.Context, log eventstore.Log) (platform string, seeds 
 // errOut. If the stored ladder differs from the recomputed one, the error is an
 // *audit.LadderDifference.
 func FoldLadder(ctx context.Context, log eventstore.Log, errOut io.Writer, mode, platformKey string) (*audit.Ladder, error) {
+	size, err := sizeInLog(ctx, log, mode)
+	if err != nil {
+		return nil, err
+	}
 	l := audit.NewLadder(mode, platformKey)
-	return l, foldLog(ctx, log, errOut, mode, l)
+	return l, foldLog(ctx, log, errOut, mode, size, l)
 }
 
-// foldLog adds all events of a ladder's stream to l.
-func foldLog(ctx context.Context, log eventstore.Log, errOut io.Writer, mode string, l *audit.Ladder) error {
-	total, err := sizeInLog(ctx, log, mode)
-	if err != nil {
-		return err
-	}
-	return fold(l, mode, total, errOut, eventsInLog(ctx, log, mode), nil)
+// foldLog adds the first size events of a ladder's stream to l. A caller that needs
+// the arena's keys takes the size before it reads them. Then a key that is announced
+// in between belongs only to events that foldLog does not read.
+func foldLog(ctx context.Context, log eventstore.Log, errOut io.Writer, mode string, size uint64, l *audit.Ladder) error {
+	return fold(l, mode, size, errOut, eventsInLog(ctx, log, mode, size), nil)
 }
 
 // sizeInLog returns the number of events of a ladder's stream.
@@ -102,11 +103,14 @@ func sizeInLog(ctx context.Context, log eventstore.Log, mode string) (uint64, er
 	return 0, ctx.Err()
 }
 
-// eventsInLog yields the events of a ladder's stream.
-func eventsInLog(ctx context.Context, log eventstore.Log, mode string) iter.Seq2[ladderEvent, error] {
+// eventsInLog yields the first size events of a ladder's stream.
+func eventsInLog(ctx context.Context, log eventstore.Log, mode string, size uint64) iter.Seq2[ladderEvent, error] {
 	stream := eventstore.StreamID(ladder.Stream(mode))
 	return func(yield func(ladderEvent, error) bool) {
-		for r, err := range log.Read(ctx, stream, 0, eventstore.ReadOptions{}) {
+		if size == 0 {
+			return
+		}
+		for r, err := range log.Read(ctx, stream, 0, eventstore.ReadOptions{Limit: int(size)}) {
 			if err != nil {
 				yield(ladderEvent{}, fmt.Errorf("read %s: %w", stream, err))
 				return
@@ -120,7 +124,7 @@ func eventsInLog(ctx context.Context, log eventstore.Log, mode string) iter.Seq2
 }
 
 // fold adds events to l, and calls after with each event that fits. total is the
-// expected number of events.
+// number of events.
 func fold(l *audit.Ladder, mode string, total uint64, errOut io.Writer, events iter.Seq2[ladderEvent, error], after func(ladderEvent) error) error {
 	p := progress.New(errOut, "events")
 	defer p.Finish()
@@ -137,7 +141,7 @@ func fold(l *audit.Ladder, mode string, total uint64, errOut io.Writer, events i
 			}
 		}
 		if done := e.revision + 1; done%1024 == 0 {
-			p.Show("ladder-"+mode, done, max(done, total))
+			p.Show("ladder-"+mode, done, total)
 		}
 	}
 	return nil

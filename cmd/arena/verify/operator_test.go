@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/adapters/rest"
+	"hexarena/domain/audit"
 	"hexarena/domain/audit/sample"
 	"hexarena/domain/ladder"
 	"hexarena/domain/seed"
@@ -118,9 +119,6 @@ func TestVerifyCountsAnAbortOfADislikedMatch(t *testing.T) {
 	t.Parallel()
 	const last = 3
 	s := newTreeArena(t, 2, func(o *sample.Options) { o.Abort = 2 })
-	for s.served[last].Type != "MatchVoided" { // a short game may end before its abort
-		s = newTreeArena(t, 2, func(o *sample.Options) { o.Abort = 2 })
-	}
 	s.change(last, func(data string) string { return strings.Replace(data, "wall_clock", "operator", 1) })
 	out, errOut, status := s.ladder("--no-remember")
 	require.Zero(t, status, errOut)
@@ -133,6 +131,54 @@ func TestVerifyCountsAnAbortOfADislikedMatch(t *testing.T) {
 	_, errOut, status = s.ladder("--no-remember")
 	require.Equal(t, 1, status, errOut)
 	require.Contains(t, errOut, "1 results without a leaf in the ladder's tree of 4 events", "a match that had started cannot be shown as never started")
+}
+
+// A wall clock runs only in a match that has started. So the operator cannot hide the
+// record of such a match, even if the log of results does not contain it either.
+func TestVerifyNamesAnExpiredMatchWithoutALeaf(t *testing.T) {
+	t.Parallel()
+	const last = 3
+	s := newTreeArena(t, 2, func(o *sample.Options) { o.Abort = 2 })
+	s.leaves = s.leaves[:1]
+	s.entries[last] = signedlog.Entry(last, s.served[last].Type, []byte(s.served[last].Data), nil)
+	_, errOut, status := s.ladder("--no-remember")
+	require.Equal(t, 1, status, errOut)
+	require.Contains(t, errOut, "entry 3: a match whose wall clock ran out, without a leaf; expected the leaf of the match's record, because such a match had started")
+}
+
+// Some seatings fit the rules and are still suspicious. Verify warns about them.
+func TestVerifyWarnsAboutSuspiciousSeatings(t *testing.T) {
+	t.Parallel()
+	s := newTreeArena(t, 3, func(o *sample.Options) { o.Abort = 0 })
+	s.keys[0].Key = nil
+	s.change(0, func(data string) string { return strings.Replace(data, `"tables"`, `"restMs":5000,"tables"`, 1) })
+	for _, revision := range []int{2, 4} { // stored after their rounds
+		late, err := time.Parse(time.RFC3339, s.served[revision].At)
+		require.NoError(t, err)
+		s.served[revision].At = rest.FormatTime(late.Add(30 * time.Second))
+	}
+	out, errOut, status := s.ladder("--no-remember")
+	require.Zero(t, status, errOut)
+	for _, line := range []string{
+		"no commitment was checked: no seed key of this ladder is published yet",
+		"the rest of bots changed: 5s, 0s",
+		"WARNING: 2 seatings (the first at revision 2) were stored after their round had appeared: the arena may have known their seeds",
+	} {
+		require.Contains(t, out, line+"\n")
+	}
+	require.Equal(t, 1, strings.Count(out, "WARNING"))
+
+	s.add(t, s.arena.Tick()...)
+	s.publish()
+	s.change(6, func(data string) string { return regexp.MustCompile(`,"beacon":{[^}]*}`).ReplaceAllString(data, "") })
+	out, errOut, status = s.ladder("--no-remember")
+	require.Zero(t, status, errOut)
+	require.Contains(t, out, "WARNING: 1 seatings (the first at revision 6) name no round, but an earlier seating does: the arena may have chosen their seeds\n")
+	out, errOut, status = s.ladder("--no-remember", "--json")
+	require.Zero(t, status, errOut)
+	var r ladderReport
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.Equal(t, map[string]audit.Warning{audit.WithoutBeacon: {Count: 1, First: 6}}, r.Warnings)
 }
 
 // Without a beacon, an operator can try seed keys until it likes a match. All checks

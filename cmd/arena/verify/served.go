@@ -100,22 +100,27 @@ func (e ladderEvent) matches(raw []byte) (leaf []byte, d *audit.Difference) {
 }
 
 // leafFits requires a leaf for each rated match, and none for a seating. A voided
-// match has a leaf if it had started, which is never the case if it was voided for
-// the beacon.
+// match has a leaf if it had started. That is always the case if its wall clock ran
+// out, and never if its round did not appear.
 func (e ladderEvent) leafFits(leaf []byte) *audit.Difference {
 	switch e.name {
 	case ladder.MatchVoided{}.EventType():
 		decoded, err := ladder.Decode(e.name, e.data)
-		if v, ok := decoded.(ladder.MatchVoided); err == nil && ok && v.Why == ladder.WhyBeacon && leaf != nil {
-			return treeDifference(fmt.Sprintf("entry %d, a match with a leaf that was voided for the beacon", e.revision), "no leaf, because such a match never started")
+		v, ok := decoded.(ladder.MatchVoided)
+		switch {
+		case err != nil || !ok:
+		case v.Why == ladder.WhyBeacon && leaf != nil:
+			return treeDifference(fmt.Sprintf("entry %d: a match that was voided for the beacon, with a leaf", e.revision), "no leaf, because such a match never started")
+		case v.Why == ladder.WhyWallClock && leaf == nil:
+			return treeDifference(fmt.Sprintf("entry %d: a match whose wall clock ran out, without a leaf", e.revision), "the leaf of the match's record, because such a match had started")
 		}
 	case ladder.RatingsChanged{}.EventType():
 		if leaf == nil {
-			return treeDifference(fmt.Sprintf("entry %d, a rated match without a leaf", e.revision), "the leaf of the match's record")
+			return treeDifference(fmt.Sprintf("entry %d: a rated match without a leaf", e.revision), "the leaf of the match's record")
 		}
 	case ladder.TablesSeated{}.EventType():
 		if leaf != nil {
-			return treeDifference(fmt.Sprintf("entry %d, a seating with a leaf", e.revision), "no leaf")
+			return treeDifference(fmt.Sprintf("entry %d: a seating with a leaf", e.revision), "no leaf")
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 	"hexarena/cmd/arena/logs"
 	"hexarena/cmd/arena/remote"
 	"hexarena/domain/audit"
-	"hexarena/eventstore/esdb"
+	"hexarena/eventstore"
 )
 
 // matchSource yields the records to verify. It reads them from a file, if one is
@@ -25,7 +25,8 @@ type matchSource struct {
 	id    string         // id of the only match; unused with a file
 	arena *client.Client // nil if no arena is named
 	facts facts          // of the arena
-	log   *esdb.Log      // nil if no log is named
+	log   eventstore.Log // nil if no log is named
+	close func()         // closes the log
 	total int            // number of records
 	ids   []string       // ids of the records; for a file, only if there is a log
 	mode  string         // mode of the records, once a record was read; for a file, only if there is a log
@@ -40,7 +41,7 @@ var (
 // openSource decides whether the argument is a file, an address or an id. It
 // opens everything that the flags name.
 func (c *Cmd) openSource(ctx context.Context) (*matchSource, error) {
-	s := &matchSource{total: 1}
+	s := &matchSource{total: 1, close: func() {}}
 	base := c.Arena
 	switch {
 	case strings.HasPrefix(c.What, "http://") || strings.HasPrefix(c.What, "https://"):
@@ -66,7 +67,12 @@ func (c *Cmd) openSource(ctx context.Context) (*matchSource, error) {
 	}
 	s.id = strings.ToLower(s.id)
 	s.ids = []string{s.id}
-	return s, cmp.Or(s.openArena(base), s.openLog(ctx, c.EventStore), s.openFile(c.EventStore != ""))
+	if err := cmp.Or(s.openArena(base), s.openFile(c.EventStore != "")); err != nil {
+		return s, err
+	}
+	var err error
+	s.log, s.close, err = openLog(ctx, c.EventStore)
+	return s, err
 }
 
 func (s *matchSource) openArena(base string) error {
@@ -80,22 +86,22 @@ func (s *matchSource) openArena(base string) error {
 	return nil
 }
 
-func (s *matchSource) openLog(ctx context.Context, connection string) (err error) {
-	if connection != "" {
-		s.log, err = logs.Open(ctx, "--eventstore", connection, slog.New(slog.DiscardHandler))
+// openLog opens the log that --eventstore names. The log is nil without the flag.
+// Always call closeLog.
+func openLog(ctx context.Context, connection string) (log eventstore.Log, closeLog func(), err error) {
+	if connection == "" {
+		return nil, func() {}, nil
 	}
-	return err
-}
-
-func (s *matchSource) close() {
-	if s.log != nil {
-		_ = s.log.Close() // nothing was written
+	opened, err := logs.Open(ctx, "--eventstore", connection, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, func() {}, err
 	}
+	return opened, func() { _ = opened.Close() }, nil // nothing was written
 }
 
 // openFile counts the records of the file. With a log, it also collects the
-// records' ids, because FoldLadder needs them. Then all records must have the same
-// mode, because only one ladder is recomputed.
+// records' ids, because the ladder is compared with each of them. Then all records
+// must have the same mode, because only one ladder is recomputed.
 func (s *matchSource) openFile(withIDs bool) error {
 	if s.file == "" {
 		return nil
