@@ -99,19 +99,26 @@ func (e ladderEvent) matches(raw []byte) (leaf []byte, d *audit.Difference) {
 	return leaf, e.leafFits(leaf)
 }
 
+// why returns the reason of a MatchVoided, or an empty string if the data are
+// malformed. The fold of the ladder rejects malformed data.
+func (e ladderEvent) why() string {
+	decoded, err := ladder.Decode(e.name, e.data)
+	if v, ok := decoded.(ladder.MatchVoided); err == nil && ok {
+		return v.Why
+	}
+	return ""
+}
+
 // leafFits requires a leaf for each rated match, and none for a seating. A voided
 // match has a leaf if it had started. That is always the case if its wall clock ran
 // out, and never if its round did not appear.
 func (e ladderEvent) leafFits(leaf []byte) *audit.Difference {
 	switch e.name {
 	case ladder.MatchVoided{}.EventType():
-		decoded, err := ladder.Decode(e.name, e.data)
-		v, ok := decoded.(ladder.MatchVoided)
-		switch {
-		case err != nil || !ok:
-		case v.Why == ladder.WhyBeacon && leaf != nil:
+		switch why := e.why(); {
+		case why == ladder.WhyBeacon && leaf != nil:
 			return treeDifference(fmt.Sprintf("entry %d: a match that was voided for the beacon, with a leaf", e.revision), "no leaf, because such a match never started")
-		case v.Why == ladder.WhyWallClock && leaf == nil:
+		case why == ladder.WhyWallClock && leaf == nil:
 			return treeDifference(fmt.Sprintf("entry %d: a match whose wall clock ran out, without a leaf", e.revision), "the leaf of the match's record, because such a match had started")
 		}
 	case ladder.RatingsChanged{}.EventType():
