@@ -1,5 +1,5 @@
-// Package domain_test checks that this program reads every shape in which an event
-// was ever stored.
+// Package domain_test checks that this program can still read every event shape
+// that was ever stored.
 package domain_test
 
 import (
@@ -53,7 +53,7 @@ func decode(kind, name string, data []byte) (e stored, err error) {
 }
 
 // shape is a line of the golden file: a stored event. If today's shape differs,
-// the field reads contains the same event in today's shape.
+// the field named reads holds the same event in today's shape.
 type shape struct{ kind, name, data, reads string }
 
 const golden = "testdata/shapes.golden"
@@ -98,7 +98,7 @@ func TestNoShapeChangesSilently(t *testing.T) {
 	for _, kind := range slices.Sorted(maps.Keys(decoders)) {
 		for _, name := range typesOf(t, kind) {
 			e, err := decode(kind, name, []byte("{}"))
-			require.NoError(t, err, "%s is stored, and nothing reads it", name)
+			require.NoError(t, err, "%s is stored, but no Decode function reads it", name)
 			filled := reflect.New(reflect.TypeOf(e))
 			fill(t, filled.Elem())
 			data, err := json.Marshal(filled.Interface())
@@ -117,12 +117,12 @@ func TestNoShapeChangesSilently(t *testing.T) {
 		require.NoError(t, f.Close())
 		return
 	}
-	require.Empty(t, added.String(), "stored shapes have changed. Give a changed event a new name and let Decode read the old one as it; "+
-		"where a field was added, run with -update, which appends, and say behind the old line what it reads as")
+	require.Empty(t, added.String(), "stored shapes have changed. If you only added a field, run this test with -update, which appends the new shape. "+
+		"Then add the word reads and today's JSON at the end of the old line. For any other change, give the event a new name and let Decode read the old name too")
 	for key := range latest {
 		name := strings.Fields(key)[1]
 		_, err := decode(strings.Fields(key)[0], name, []byte(latest[key]))
-		require.NoError(t, err, "%s is stored no more, and must still be read", name)
+		require.NoError(t, err, "%s is no longer stored, but it must remain readable", name)
 	}
 }
 

@@ -1,11 +1,12 @@
 // Package arena decides the events of an arena's own streams. The streams
 // record the arena's keys, the process that plays on its log, and its drains.
 // The events contain public keys, hashes of keys and retired seed keys, but no
-// key that is still secret. It reads neither the secrets file nor the clock.
+// key that is still secret. The package reads neither the secrets file nor the
+// clock.
 package arena
 
-// The streams of an arena. A log belongs to one arena, so it has one stream of
-// each name.
+// The streams of an arena. A log belongs to one arena, so it has exactly one
+// stream with each of these names.
 const (
 	KeysStream       = "arena-keys"
 	PlayerStream     = "arena-player"

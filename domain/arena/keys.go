@@ -16,8 +16,9 @@ type PlatformKeyPublished struct {
 	PublicKey PublicKey `json:"publicKey"`
 }
 
-// EmailKeyAdded commits the arena to its email key. Keys derived from it hash
-// addresses for the names of email streams, and encrypt sign-in tokens.
+// EmailKeyAdded commits the arena to its email key. The arena derives keys from
+// it: to hash the addresses in the names of email streams, and to encrypt
+// sign-in tokens.
 type EmailKeyAdded struct {
 	Hash Hash `json:"hash"`
 }
@@ -29,7 +30,7 @@ type SeedKeyAdded struct {
 	Hash Hash   `json:"hash"`
 }
 
-// SeedKeyRetired records that no more tables are seated under a seed key.
+// SeedKeyRetired records that no more tables will be seated under a seed key.
 type SeedKeyRetired struct {
 	ID     string `json:"id"`
 	Reason string `json:"reason,omitempty"` // from the operator
@@ -79,15 +80,15 @@ func DecodeKeys(eventType string, data []byte) (Event, error) {
 // never started.
 type Keys struct {
 	Platform PublicKey // the key in use; zero until the arena starts for the first time
-	Email    []Hash    // in order of addition; the last is in use
-	Seeds    []SeedKey // in order of addition
+	Email    []Hash    // in the order they were added; the last one is in use
+	Seeds    []SeedKey // in the order they were added
 }
 
 // SeedKey is the state of one seed key.
 type SeedKey struct {
 	ID       string
 	Hash     Hash
-	Added    time.Time // of its SeedKeyAdded
+	Added    time.Time // the time of its SeedKeyAdded
 	Retired  bool
 	Revealed *RevealedKey // nil until it is published
 }
@@ -138,7 +139,7 @@ func (k Keys) CurrentSeed() (SeedKey, bool) {
 type Held struct {
 	Platform PublicKey
 	Email    Hash
-	Seeds    []HeldSeed // in order of addition
+	Seeds    []HeldSeed // in the order they were added
 }
 
 // HeldSeed describes a seed key in the secrets.
@@ -149,7 +150,7 @@ type HeldSeed struct {
 
 // The errors of FirstStart.
 var (
-	ErrStartedBefore = errors.New("arena-keys already names keys")
+	ErrStartedBefore = errors.New("the arena has started before: arena-keys already lists its keys")
 	ErrNoPlatformKey = errors.New("the secrets hold no platform key")
 	ErrNoSeedKey     = errors.New("the secrets hold no seed key")
 )
@@ -172,7 +173,7 @@ func (k Keys) FirstStart(h Held) ([]Event, error) {
 }
 
 // ErrKeyKnown rejects a rotation to a key that is already in arena-keys.
-var ErrKeyKnown = errors.New("arena-keys already names the seed key")
+var ErrKeyKnown = errors.New("the seed key is already in arena-keys")
 
 // Rotate puts a new seed key into use and retires the others. From then on, new
 // tables use only the new key.
@@ -196,7 +197,7 @@ func (k Keys) Rotate(to HeldSeed, reason string) ([]Event, error) {
 // Check returns a one-line error if an arena with the secrets h must not start
 // on this log. h must have the log's platform key and email key. A player also
 // needs every seed key in use. h may also have keys that are not in the log
-// yet, because a rotation writes the secrets before the log.
+// yet, because a rotation writes the secrets file before it appends to the log.
 func (k Keys) Check(h Held, player bool) error {
 	if h.Platform != k.Platform {
 		return fmt.Errorf("the platform key is %s, but the log names %s", h.Platform, k.Platform)

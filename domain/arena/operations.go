@@ -41,8 +41,8 @@ func DecodeOperations(eventType string, data []byte) (Event, error) {
 // Operations is the state of the operators' orders.
 type Operations struct {
 	Draining bool
-	Reason   string    // of the last change
-	Since    time.Time // of the last change
+	Reason   string    // the reason for the last change
+	Since    time.Time // the time of the last change
 }
 
 // EvolveOperations returns o after e. It never rejects an event.

@@ -16,7 +16,7 @@ import (
 type PlayerClaimed struct {
 	Holder     string `json:"holder"`     // the id of the process's data folder
 	Generation uint64 `json:"generation"` // counts the claims, from 1
-	Host       string `json:"host"`       // for people
+	Host       string `json:"host"`       // for display only
 }
 
 // PlayerRenewed records that the player is alive.
@@ -56,7 +56,7 @@ type Player struct {
 	Generation uint64
 	Host       string
 	Playing    bool
-	At         time.Time // of the last event, by the holder's clock: for people only
+	At         time.Time // the time of the last event, by the holder's clock; for display only
 }
 
 // EvolvePlayer returns p after e. It never rejects an event.
@@ -80,9 +80,9 @@ func (e *HeldError) Error() string {
 }
 
 // Claim makes holder the player. If another process is playing, Claim fails
-// with *HeldError unless ranOut is true. The caller sets ranOut if, by its own
-// clock, it has seen no renewal for the length of the lease. A holder may claim
-// its own lease again at any time.
+// with *HeldError unless ranOut is true. The caller sets ranOut if it has seen
+// no renewal for the length of the lease, measured by its own clock. A holder
+// may claim its own lease again at any time.
 func (p Player) Claim(holder, host string, ranOut bool) ([]Event, error) {
 	if p.Playing && p.Holder != holder && !ranOut {
 		return nil, &HeldError{By: p}

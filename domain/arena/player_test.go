@@ -11,8 +11,8 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// lastOf folds only the last event of a history. With $maxCount 1, the stream
-// keeps only this event.
+// lastOf folds only the last event of a history, because a stream with
+// $maxCount 1 keeps only that event.
 func lastOf(given events) arena.Player {
 	var p arena.Player
 	for _, e := range given[max(0, len(given)-1):] {

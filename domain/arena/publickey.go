@@ -14,7 +14,7 @@ func (k PublicKey) String() string { return base64.StdEncoding.EncodeToString(k[
 // MarshalText returns the key in base64.
 func (k PublicKey) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-var errNotPublicKey = errors.New("want the base64 of a public key of 32 bytes")
+var errNotPublicKey = errors.New("want a 32-byte public key in base64")
 
 // UnmarshalText reads padded standard base64.
 func (k *PublicKey) UnmarshalText(text []byte) error {

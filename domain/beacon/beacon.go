@@ -27,8 +27,8 @@ const (
 )
 
 // Margin is the number of periods between a tick and the round that its
-// seatings name. The arena also seats nobody while the newest round is more
-// than this many periods old.
+// seatings name. The arena also stops seating while the newest round is more
+// than Margin periods old.
 const Margin = 2
 
 // Chain is one drand chain. Its hash commits to all other fields.
@@ -129,8 +129,8 @@ func (c Chain) computeHash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// WithHash returns the chain with its hash. Tests use it to make their own
-// chains.
+// WithHash computes the chain's hash and returns the chain with it. Tests use
+// WithHash to make their own chains.
 func (c Chain) WithHash() Chain {
 	c.Hash = c.computeHash()
 	return c

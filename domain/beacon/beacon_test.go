@@ -11,7 +11,7 @@ import (
 	"hexarena/domain/beacon"
 )
 
-// The hash of quicknet follows from its other fields, as drand computes it.
+// Quicknet's hash is the one that drand computes from the chain's other fields.
 func TestQuicknetIsConsistent(t *testing.T) {
 	text, err := json.Marshal(beacon.Quicknet().Info())
 	require.NoError(t, err)

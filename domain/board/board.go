@@ -15,7 +15,7 @@ const (
 	Edges    = 72
 )
 
-// None means that there is no vertex, edge, hex or seat.
+// None stands for a missing vertex, edge, hex or seat.
 const None = 0xff
 
 // Resource names what a hex yields.
@@ -67,9 +67,9 @@ func (l *Layout) Desert() uint8 {
 	return None
 }
 
-// Port lets the owner of a town on either vertex give the bank Rate equal cards
-// for one card. The port accepts any resource if Rate is 3, and only Resource
-// if Rate is 2.
+// Port lets the owner of a town on either vertex trade Rate cards of one
+// resource to the bank for one card. The port accepts any resource if Rate is
+// 3, and only Resource if Rate is 2.
 type Port struct {
 	Vertices [2]uint8
 	Rate     uint8

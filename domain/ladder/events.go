@@ -32,9 +32,9 @@ type TablesSeated struct {
 	SeedKey string    `json:"seedKey"`
 	Tables  []Table   `json:"tables"`
 
-	// The fields below are missing in events of older arenas.
+	// The fields below are missing from events that older arenas stored.
 
-	RestMs     int64         `json:"restMs,omitempty"`     // the usual rest; 0 also if bots need no rest
+	RestMs     int64         `json:"restMs,omitempty"`     // the usual rest; 0 if bots need no rest, or if the event is older than this field
 	Candidates []Candidate   `json:"candidates,omitempty"` // the bots that could be seated, in ladder order; those that were not seated come last
 	Beacon     *beacon.Named `json:"beacon,omitempty"`     // the round that the seeds use; nil if the arena has no beacon
 }

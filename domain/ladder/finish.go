@@ -92,7 +92,7 @@ func inTableOrder(bots []string, results []Result) ([]Result, error) {
 	for _, bot := range bots {
 		i := slices.IndexFunc(results, func(r Result) bool { return r.BotID == bot })
 		if i < 0 {
-			return nil, fmt.Errorf("%w: none for bot %s", ErrBadResults, bot)
+			return nil, fmt.Errorf("%w: no result for bot %s", ErrBadResults, bot)
 		}
 		r := results[i]
 		if want := placementOf(r, results); r.Placement != want {

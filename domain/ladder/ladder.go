@@ -85,8 +85,8 @@ type Seating struct {
 	MatchID    string
 	Mode       string
 	Bots       []Entrant // in ladder order
-	Revision   uint64    // of its TablesSeated
-	Index      int       // of its table in that event
+	Revision   uint64    // the revision of its TablesSeated
+	Index      int       // the index of its table in that event
 	SeedKey    string    // id of the seed key
 	Commitment seed.Seed
 	SeatedAt   time.Time
@@ -118,8 +118,8 @@ func (l Ladder) Bot(id string) Bot {
 	return Bot{Rating: rating.New()}
 }
 
-// Seating returns the unfinished match with an id. ok is false if no unfinished
-// match has that id.
+// Seating returns the unfinished match with the given id. ok is false if there
+// is no such match.
 func (l Ladder) Seating(matchID string) (s Seating, ok bool) {
 	m, ok := l.open[matchID]
 	if !ok {

@@ -15,7 +15,8 @@ const restOfTests = 5 * time.Minute
 // noon is the time at which these tests begin.
 var noon = time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
 
-// given folds events onto a new ladder, one per minute, starting at noon.
+// given returns a new ladder after the given events, which occur one minute
+// apart, starting at noon.
 func given(events ...Event) Ladder {
 	l := New(Standard)
 	for i, e := range events {
@@ -161,8 +162,8 @@ func TestBotsAreFreeAndRestWhenTheirMatchEnds(t *testing.T) {
 	}
 }
 
-// A match whose round of the beacon did not appear never started, so its bots
-// need no rest. They keep the rest of their earlier match.
+// If a match's beacon round did not appear, the match never started, so its
+// bots need no rest from it. They still rest from their earlier match.
 func TestBotsDoNotRestAfterAMissingRound(t *testing.T) {
 	l := given(seated("m", "a", "b", "c"), rated("m", "a", "b", "c"), seated("n", "a", "b", "d"), MatchVoided{MatchID: "n", Why: WhyBeacon})
 	require.Empty(t, l.Unfinished())

@@ -13,7 +13,7 @@ const (
 )
 
 // keptMisses is how many misses of each streak a ladder remembers. After a week
-// of misses the arena pauses the bot, and a week has fewer than 70 misses.
+// of misses the arena pauses the bot, and no bot can miss 70 matches in a week.
 const keptMisses = 128
 
 // Streak is a bot's misses in a row.
@@ -39,8 +39,8 @@ func (b *Bot) played(missed bool, at time.Time) {
 	}
 }
 
-// Streak returns b's misses in a row since the bot's latest change of status. A
-// match counts only if it was rated after the change.
+// Streak returns b's consecutive misses since the bot's latest change of
+// status. A match counts only if it was rated after the change.
 func (b Bot) Streak(statusChanged time.Time) Streak {
 	switch {
 	case b.Misses == 0:

@@ -69,7 +69,7 @@ func TestStreak(t *testing.T) {
 	}
 }
 
-// The rest becomes longer with the tenth miss in a row.
+// The rest gets longer after the tenth miss in a row.
 func TestRestAfterMisses(t *testing.T) {
 	const step = time.Minute
 	others := registered("b", "c", "d")
@@ -163,7 +163,7 @@ type lived struct {
 	played rune // m, p or v as in career; s: its status changed
 }
 
-// plainly counts the streak from the whole history.
+// plainly computes the streak by counting over the whole history.
 func plainly(story []lived) Streak {
 	var s Streak
 	for _, l := range story {

@@ -130,7 +130,7 @@ func (h *history) check(t *rapid.T) {
 	}
 }
 
-// recompute computes all ratings again from the placements in the log.
+// recompute recomputes all ratings from the placements in the log.
 func (h *history) recompute(t *rapid.T) map[string]rating.Rating {
 	ratings, matches := map[string]rating.Rating{}, map[string]bool{}
 	for _, s := range h.log {

@@ -45,9 +45,9 @@ type Tick struct {
 // left over, they form a table too. If fewer are left over, they wait. Seat
 // ignores duplicate candidates. Seat returns no event if it seats nobody.
 //
-// Each event lists the candidates that it considered, so that anyone can repeat
-// its decision: Seat with the listed candidates and the event's Tick and RestMs
-// gives the same tables.
+// Each event lists the candidates that Seat considered, so that anyone can
+// repeat the decision: called with the listed candidates and the event's Tick
+// and RestMs, Seat returns the same tables.
 func (l Ladder) Seat(candidates []Candidate, t Tick) ([]Event, error) {
 	if t.PlatformKey == "" || t.SeedKeyID == "" || len(t.SeedKey) == 0 {
 		return nil, ErrNoKeys

@@ -180,8 +180,8 @@ func BenchmarkSeat(b *testing.B) {
 	}
 }
 
-// Seat with the listed candidates, the tick and the rest of an event gives the
-// same event again, even though the event does not list the other candidates.
+// Called with the candidates, tick and rest time of an event, Seat returns the
+// same event, even though the event does not list the other candidates.
 func TestAnEventRepeatsItsSeating(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := given(seated("m1", "bot-0000", "bot-0001", "bot-0002"), seated("m2", "bot-0003", "bot-0004", "bot-0005"),

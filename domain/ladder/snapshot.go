@@ -42,14 +42,14 @@ type LadderSnapshotTaken struct {
 // EventType implements Event.
 func (LadderSnapshotTaken) EventType() string { return "LadderSnapshotTaken" }
 
-// DecodeSnapshot reads a stored event of a stream of snapshots. An unknown type
-// is an error.
+// DecodeSnapshot reads a stored event of a snapshot stream. An unknown type is
+// an error.
 func DecodeSnapshot(eventType string, data []byte) (Event, error) {
 	switch eventType {
 	case "LadderSnapshotTaken":
 		return event.Decode[LadderSnapshotTaken](data)
 	default:
-		return nil, event.UnknownType(eventType, "a stream of snapshots")
+		return nil, event.UnknownType(eventType, "a snapshot stream")
 	}
 }
 
@@ -115,7 +115,7 @@ func (e LadderSnapshotTaken) Restore(mode string) (Ladder, error) {
 	case e.Schema != snapshotSchema:
 		return Ladder{}, fmt.Errorf("%w: its version is %d, not %d", ErrNoUse, e.Schema, snapshotSchema)
 	case e.Mode != mode:
-		return Ladder{}, fmt.Errorf("%w: it is of the mode %q", ErrNoUse, e.Mode)
+		return Ladder{}, fmt.Errorf("%w: it belongs to the mode %q", ErrNoUse, e.Mode)
 	case e.Revision >= math.MaxInt64:
 		return Ladder{}, fmt.Errorf("%w: no stream has a revision %d", ErrNoUse, e.Revision)
 	}

@@ -59,7 +59,7 @@ func (a Account) Bot(id string) (Bot, bool) {
 // NewBot is a bot to register. Its fields have been checked.
 type NewBot struct{ Name, Mode, URL string }
 
-// ParseBot checks the fields of a bot to register. Its error names each wrong
+// ParseBot checks the fields of a bot to register. Its error names each invalid
 // field.
 func ParseBot(name, mode, url string) (NewBot, error) {
 	name, nameErr := ParseName(name)
@@ -91,7 +91,7 @@ type BotChange struct {
 }
 
 // ParseBotChange checks the fields of a change to a bot. Its error names each
-// wrong field.
+// invalid field.
 func ParseBotChange(name, url, status *string) (BotChange, error) {
 	var c BotChange
 	var errs [3]error

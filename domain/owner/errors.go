@@ -24,7 +24,7 @@ var (
 	// restores it. ErrBotSuspended means that the bot stays paused until an
 	// operator restores it.
 	ErrOwnerSuspended = errors.New("the account is suspended: it may only read")
-	ErrBotSuspended   = errors.New("the bot is suspended: it stays paused until it is restored")
+	ErrBotSuspended   = errors.New("the bot is suspended: it stays paused until an operator restores it")
 	// ErrNoReason rejects an operator's order without a reason.
 	ErrNoReason = errors.New("an order needs a reason")
 	// ErrNoticeLimit means that the owner has already received as many notices
@@ -33,7 +33,7 @@ var (
 
 	ErrHandleTaken  = errors.New("the handle is taken")
 	ErrKeyLimit     = errors.New("an account has at most 20 API keys that are not revoked")
-	ErrKeyExists    = errors.New("the account has this public key already")
+	ErrKeyExists    = errors.New("the account already has this public key")
 	ErrKeyUnknown   = errors.New("no such API key")
 	ErrScopeMissing = errors.New("a key cannot grant a scope that it does not have")
 	ErrBotLimit     = errors.New("an account has at most 5 active bots in one mode")
@@ -52,7 +52,7 @@ type Fault struct {
 	Message string // a sentence for the owner, without the value
 }
 
-// InvalidError lists the wrong fields of a command.
+// InvalidError lists the invalid fields of a command.
 type InvalidError struct {
 	Code   string
 	Faults []Fault

@@ -75,9 +75,9 @@ func (n Name) Contested(ownerID string, now time.Time) bool {
 }
 
 // Claim gives the handle to an account that does not use it yet. If the account
-// has claimed the handle before, the grace period begins again. abandoned means
-// that the existing claim is contested, and that the claimant's account does
-// not keep the handle. Claim may fail with ErrHandleTaken.
+// has claimed the handle before, the grace period begins again. abandoned is
+// true if the existing claim is contested and the claimant's account does not
+// keep the handle. Claim may fail with ErrHandleTaken.
 func (n Name) Claim(ownerID string, now time.Time, abandoned bool) ([]Event, error) {
 	others := n.OwnerID != "" && n.OwnerID != ownerID
 	switch held := n.Released.IsZero(); {

@@ -8,8 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// NameMax is the longest name of a bot or a key in code points. HandleMin and
-// HandleMax bound a handle. URLMax bounds a bot's URL in bytes.
+// NameMax is the maximum length of a bot's or a key's name, in code points.
+// HandleMin and HandleMax are the limits for the length of a handle. URLMax is
+// the maximum length of a bot's URL, in bytes.
 const (
 	NameMax   = 40
 	HandleMin = 3
@@ -52,7 +53,7 @@ func ParseHandle(handle string) (string, error) {
 }
 
 // ParseURL checks the form of a bot's URL: http or https, with a host, without
-// userinfo and fragment. It does not check whether the arena may dial the
+// userinfo or fragment. It does not check whether the arena may dial the
 // address.
 func ParseURL(raw string) (string, error) {
 	u, err := url.Parse(raw)

@@ -2,7 +2,7 @@ package owner
 
 import "time"
 
-// NoticeLimit is how many notices an owner gets within NoticeWindow. Further
+// NoticeLimit is how many notices an owner gets within NoticeWindow. Any more
 // notices wait.
 const (
 	NoticeLimit  = 5

@@ -28,8 +28,8 @@ func AllScopes() []Scope { return slices.Clone(allScopes) }
 func DefaultScopes() []Scope { return []Scope{BotsRead, BotsWrite} }
 
 // ParseScopes reads scopes by name, without duplicates and in a fixed order. If
-// names is nil, ParseScopes returns the default scopes. An empty list and an
-// unknown name are invalid.
+// names is nil, ParseScopes returns the default scopes. An empty list is
+// invalid, and so is an unknown name.
 func ParseScopes(names []string) ([]Scope, error) {
 	if names == nil {
 		return DefaultScopes(), nil

@@ -2,8 +2,8 @@ package rating
 
 import "math"
 
-// ln2 is split in two parts. ln2High has few enough bits that its product with
-// a small integer is exact.
+// ln2 is split into two parts. ln2High has few enough bits that its product
+// with a small integer is exact.
 const (
 	ln2High = 0x1.62e42feep-1
 	ln2Low  = 0x1.a39ef35793c76p-33

@@ -58,7 +58,7 @@ type model struct {
 	variance   []float64 // includes tau
 	placements []int
 	c          float64
-	relative   []float64 // strength of each bot relative to the bot that rate rates
+	relative   []float64 // strength of each bot relative to the bot being rated
 }
 
 func newModel(before []Rating, placements []int) model {
@@ -104,9 +104,9 @@ func (m model) rate(i int) Rating {
 	}
 }
 
-// chance returns the probability that the bot of m.relative comes first among the
-// bots that placed no better than q. The sum of their strengths is at least 1,
-// because the bot is one of them.
+// chance returns the probability that the bot being rated comes first among the
+// bots that placed no better than q. The sum of their relative strengths is at
+// least 1, because the bot being rated is one of them.
 func (m model) chance(q int) float64 {
 	sum := 0.0
 	for s, placed := range m.placements {

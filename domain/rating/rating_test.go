@@ -64,7 +64,7 @@ func TestNewAndDisplayed(t *testing.T) {
 	}{
 		{New(), 0},
 		{Rating{25, 8}, 1},
-		{Rating{30.25, 2}, 24.3}, // halves go away from zero
+		{Rating{30.25, 2}, 24.3}, // halves round away from zero
 		{Rating{1.75, 2}, -4.3},
 		{Rating{30.24, 2}, 24.2},
 		{Rating{5.96, 2}, 0},
@@ -107,7 +107,7 @@ func TestRateProperties(t *testing.T) {
 			require.LessOrEqual(t, r.Sigma, grown*(1+1e-12), "a match does not increase the uncertainty by more than tau")
 			for j, other := range after {
 				if before[i] == before[j] && placements[i] < placements[j] {
-					require.GreaterOrEqual(t, r.Mu, other.Mu, "of two equal bots, the better placed gets the higher rating")
+					require.GreaterOrEqual(t, r.Mu, other.Mu, "of two equal bots, the one that placed better gets the higher rating")
 				}
 			}
 		}

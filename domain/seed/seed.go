@@ -82,7 +82,7 @@ func WithBeacon(serverSeed Seed, randomness [sha256.Size]byte) Seed {
 	return Seed(h.Sum(nil))
 }
 
-// Purpose names one stream of draws of a seed.
+// Purpose names one of a seed's streams of draws.
 type Purpose string
 
 // The purposes for which a seed is used.
@@ -106,8 +106,8 @@ type Stream struct {
 const drawsPerBlock = sha256.Size / 4
 
 // Uniform returns the next number in 0..n-1. All numbers are equally likely. n
-// must be above zero. A caller must always use a stream with the same seed and
-// purpose.
+// must be above zero. Always call the methods of a stream with the same seed
+// and purpose.
 func (st *Stream) Uniform(s *Seed, p Purpose, n uint32) uint32 {
 	limit := -(-n % n) // 2³² − (2³² mod n), modulo 2³²: 0 if n divides 2³²
 	for {

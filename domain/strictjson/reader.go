@@ -18,10 +18,10 @@ type Reader struct {
 	err  error
 }
 
-// New returns a Reader of text, which must contain exactly one JSON value.
+// New returns a Reader for text, which must contain exactly one JSON value.
 func New(text []byte) *Reader { return &Reader{text: string(text), err: check(text)} }
 
-// Part returns a Reader of a value that Raw returned.
+// Part returns a Reader for a value that Raw returned.
 func Part(raw string) *Reader { return &Reader{text: raw} }
 
 // Err returns the first error.
@@ -34,7 +34,8 @@ func (r *Reader) Fail(format string, args ...any) {
 	}
 }
 
-// Want records an error if ok is false. what names the missing thing.
+// Want records an error if ok is false. The parameter what names the missing
+// value.
 func (r *Reader) Want(ok bool, what string) {
 	if !ok {
 		r.Fail("%s is missing", what)
@@ -87,8 +88,8 @@ func (r *Reader) Object(fields ...Field) { r.object(false, fields) }
 // OpenObject reads an object that may also have other fields.
 func (r *Reader) OpenObject(fields ...Field) { r.object(true, fields) }
 
-// maxUnknown bounds the number of unknown keys in an object. A scan of a list
-// is then fast enough to find duplicates.
+// maxUnknown limits the number of unknown keys in an object. With so few keys,
+// scanning a list is a fast way to find duplicates.
 const maxUnknown = 24
 
 func (r *Reader) object(open bool, fields []Field) {
@@ -291,7 +292,7 @@ func (r *Reader) Integer() int {
 	}
 	v, err := strconv.ParseInt(r.text[from:r.at], 10, 64)
 	if err != nil || v > maxInt || r.at < len(r.text) && strings.IndexByte(".eE", r.text[r.at]) >= 0 {
-		r.Fail("want an integer of 0 to 2⁵³")
+		r.Fail("want an integer from 0 to 2⁵³")
 		return 0
 	}
 	return int(v)

@@ -28,7 +28,7 @@ var (
 // invalid UTF-8, such an escape does not represent a character.
 var errSurrogate = errors.New("half of a surrogate pair in a string")
 
-// DuplicateKeyError is a key that an object has twice.
+// DuplicateKeyError names a key that occurs twice in an object.
 type DuplicateKeyError string
 
 func (e DuplicateKeyError) Error() string { return fmt.Sprintf("the key %q is given twice", string(e)) }
@@ -81,7 +81,7 @@ func Unquote(raw string) string {
 		return raw[1 : len(raw)-1]
 	}
 	var s string
-	_ = json.Unmarshal([]byte(raw), &s) // it is a valid string
+	_ = json.Unmarshal([]byte(raw), &s) // never fails, because raw is a valid JSON string
 	return s
 }
 
@@ -95,7 +95,7 @@ func halfPair(raw string) bool {
 		unit := uint64(0)
 		if raw[i] == '\\' {
 			if i++; raw[i] == 'u' {
-				unit, _ = strconv.ParseUint(raw[i+1:i+5], 16, 16) // four hex digits: it is valid JSON
+				unit, _ = strconv.ParseUint(raw[i+1:i+5], 16, 16) // four hex digits, because the text is valid JSON
 				i += 4
 			}
 		}
