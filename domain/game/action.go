@@ -25,12 +25,12 @@ func (k Kind) String() string { return nameOf(kindNames[:], uint8(k)) }
 // ParseKind returns the kind of decision with the given name.
 func ParseKind(name string) (Kind, bool) { return parse[Kind](kindNames[:], name) }
 
-// Type is what an action does.
+// Type says what an action does.
 type Type uint8
 
-// The types of actions. The types from BuildRoad to EndTurn are for a turn
-// decision, and their names are on the wire. The other kinds of decisions have
-// one type each.
+// The types of actions. The types from BuildRoad to EndTurn belong to turn
+// decisions, and their names appear on the wire. Each other kind of decision
+// has only one type.
 const (
 	Setup Type = iota // settlement at Vertex, road on Edge
 	BuildRoad

@@ -49,7 +49,7 @@ func brokenSeat(s *State, seat uint8) string {
 	case seat >= s.Seats && (s.Roads[seat].Len() > 0 || s.Towns(seat) != 0 || s.HandCounts[seat] > 0 || s.DevCounts[seat] > 0):
 		return "has pieces or cards but does not play"
 	case seat != s.Seat && s.Bought[seat].Total() > 0:
-		return "holds cards bought this turn, but it is not its turn"
+		return "holds cards bought this turn, but another seat is on turn"
 	}
 	return ""
 }
@@ -77,7 +77,7 @@ func brokenPieces(s *State) string {
 	return ""
 }
 
-// recount computes the network again from the pieces.
+// recount recomputes the network from the pieces.
 func recount(p *Public) (n network) {
 	for h, token := range p.Layout.Tokens {
 		if token != 0 {
@@ -135,8 +135,8 @@ func recountRates(towns board.VertexSet) (rates [board.Resources]uint8) {
 	return rates
 }
 
-// walk plays a game, and checks each step against a second implementation of
-// some rules.
+// walk plays a game and checks each step against an independent implementation
+// of some rules.
 type walk struct {
 	State
 	spectator Public // folded from public facts only
@@ -165,7 +165,7 @@ func (w *walk) follow() string {
 		c, more := w.Next()
 		again, _ := w.Next()
 		if w.State != before || c != again {
-			return "Next changed the state or returned something else the second time"
+			return "Next changed the state, or returned a different result the second time"
 		}
 		if !more {
 			return ""
@@ -191,11 +191,11 @@ func (w *walk) follow() string {
 // audit checks the last step. before is the state that preceded it.
 func (w *walk) audit(before *State) string {
 	if w.spectator != w.Public {
-		return fmt.Sprintf("public facts only give\n%+v\nnot\n%+v", w.spectator, w.Public)
+		return fmt.Sprintf("a fold of the public facts gives\n%+v\nnot\n%+v", w.spectator, w.Public)
 	}
 	for seat := range w.Seats {
 		if w.TrueScore(seat) != before.TrueScore(seat) && w.scored != w.Turn {
-			return "a true score changed and the stalemate's clock did not"
+			return "a true score changed, but the stalemate clock did not restart"
 		}
 	}
 	return broken(&w.State)

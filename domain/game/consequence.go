@@ -40,8 +40,8 @@ func ParseEndReason(name string) (EndReason, bool) { return parse[EndReason](rea
 // ConsequenceKind is the kind of a Consequence.
 type ConsequenceKind uint8
 
-// The kinds in the order of one append: the effects of an action, then the end or
-// the roll of the next turn.
+// The kinds, in their order within one append: the effects of an action, then the
+// end of the game or the roll of the next turn.
 const (
 	Stole ConsequenceKind = iota
 	Traded

@@ -71,7 +71,8 @@ func (p *Public) Apply(c Consequence) {
 func (p *Public) pay(seat uint8, cost Cards) { p.HandCounts[seat] -= uint16(cost.Total()) }
 
 // place folds a placement during setup. With its second placement, a seat also
-// receives its first cards. The last placement of all seats ends setup.
+// receives its first cards. Setup ends after the second placements of all
+// seats.
 func (p *Public) place(seat, vertex, edge uint8) {
 	if p.Settlements[seat] != 0 {
 		p.HandCounts[seat] += uint16(p.firstYield(vertex).Total())

@@ -51,9 +51,9 @@ func (s *State) RandomLegal(rng *Rand) (seat uint8, a Action) {
 }
 
 // randomDiscard draws n cards to drop. All choices are equally likely. It draws
-// a count for each resource except the most frequent one, which supplies the
-// remaining cards. It repeats the draw until this resource can supply exactly
-// the rest. If n is half the hand, this takes two tries on average.
+// a count for each resource except the most frequent one, which must supply the
+// remaining cards. If it cannot supply exactly that many, randomDiscard draws
+// again. If n is half the hand, this takes two tries on average.
 func randomDiscard(rng *Rand, hand Cards, n int) Cards {
 	top := 0
 	for r := range hand {

@@ -37,7 +37,7 @@ func TestAnyGameKeepsTheInvariants(t *testing.T) {
 		requirePlacements(t, &w.State)
 	})
 	t.Logf("ends: %v", ends)
-	require.Len(t, ends, 2, "both wins and stalemates")
+	require.Len(t, ends, 2, "some games end in a win and some in a stalemate")
 }
 
 // someAction returns a random legal action. On one turn in four it tries a
@@ -60,8 +60,8 @@ func someAction(s *State, rng *Rand, kind Kind, seat uint8) Action {
 		if at, a := fork.RandomLegal(rng); at == seat {
 			return a
 		}
-		// RandomLegal picks for the first seat that owes a decision. Skip the
-		// first seat until that seat is the wanted one.
+		// RandomLegal acts for the first seat that owes a decision, so skip
+		// seats until the wanted seat is the first.
 		fork.discarding &= fork.discarding - 1
 		fork.Offer.Asked &= fork.Offer.Asked - 1
 	}

@@ -15,7 +15,7 @@ func illegal(reason, format string, args ...any) *Illegal {
 	return &Illegal{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// Reasons that a decoder can find while it still reads the Action.
+// Reasons that a decoder can find while it reads the Action.
 const (
 	ReasonUnknownType     = "unknown_type"     // the action's type does not exist
 	ReasonUnknownResource = "unknown_resource" // a resource's name is not one of the five
@@ -27,8 +27,8 @@ const (
 )
 
 // ReasonNotOwed means that the seat owes no decision of that kind. No frame
-// from a bot can cause this reason, because the kind of the request selects the
-// shape of the answer.
+// from a bot can cause it, because the kind of the request determines the shape
+// of the answer.
 const ReasonNotOwed = "not_owed"
 
 // ReasonNotEnoughCards means that the hand does not have the cards that the

@@ -29,8 +29,8 @@ func longestThrough(roads board.EdgeSet, stops board.VertexSet, e uint8) uint8 {
 	return 1 + bothWays(roads.Without(e), stops, ends[0], ends[1])
 }
 
-// bothWays returns the largest number of edges of roads that can extend a trail
-// at its two ends, head and tail.
+// bothWays returns how many edges of roads can extend a trail, at most, at its
+// two ends, head and tail.
 func bothWays(roads board.EdgeSet, stops board.VertexSet, head, tail uint8) uint8 {
 	longest := oneWay(roads, stops, tail)
 	if stops.Has(head) {
