@@ -12,9 +12,9 @@ and /log/{mode}/head.
 
 With --ladder, the program repeats every seating, recomputes every rating to the
 last bit, and checks that the events are those of the checkpoint. With --matches
-it also fetches and checks the record of every match, which takes long. Without
-a URL, it reads files with the responses of these calls, in any order. It skips
-the checks for which a file is missing:
+it also fetches and checks the record of every match, which takes a long time.
+Without a URL, it reads files with the responses of these calls, in any order. If
+a file is missing, it skips the checks that need this file:
 
     /ladder/{mode}/events?from=N       all pages; required
     /ladder/{mode}/checkpoint          the head of the tree, and
@@ -30,8 +30,8 @@ of the beacon.
 It prints one line per record: "ok ID EVENTS", or "DIFFERS ID seq SEQ: the log
 has X; expected Y". It stops at the first difference, or continues with --all.
 For a ladder it prints "ok ladder-MODE" with counts, or "DIFFERS
-ladder-MODE@REVISION: ...". The exit status is 0 if everything verifies, 1 at a
-difference, and 2 if a file cannot be read as what it should be.
+ladder-MODE@REVISION: ...". The exit status is 0 if everything verifies, 1 if
+something differs, and 2 if a file cannot be read or is not in the expected format.
 """
 import base64
 import hashlib
@@ -60,7 +60,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
 class Differs(Exception):
-    """A difference at an event: its seq (0 for the record itself), the value in the log, and the value that follows."""
+    """A difference at an event: its seq (0 if it is not in the replay), the value in the log, and the expected value."""
 
     def __init__(self, seq, log, follows):
         super().__init__("seq %d: the log has %s; expected %s" % (seq, tell(log), tell(follows)))
@@ -68,7 +68,7 @@ class Differs(Exception):
 
 
 class LadderDiffers(Differs):
-    """A difference in a ladder, at the revision of an event."""
+    """A difference at an event of a ladder, with the event's revision."""
 
     def __init__(self, mode, revision, log, follows):
         super().__init__(0, log, follows)
@@ -107,7 +107,7 @@ def parse(text, deepest=None):
     except (ValueError, RecursionError) as error:
         raise Malformed(str(error)) from None
     if deepest is not None and depth(text) > deepest:
-        raise Malformed("nested too deep")
+        raise Malformed("nested too deeply")
     return value
 
 
@@ -121,7 +121,7 @@ def depth(text):
 
 
 class NegativeZero(int):
-    """-0. A bot may send it instead of 0; a record may not contain it."""
+    """The number -0. A bot may send -0 instead of 0, but a record may not contain it."""
 
 
 def is_int(value):
@@ -185,7 +185,7 @@ def with_beacon(server_seed, randomness):
 
 
 def randomness_of(beacon):
-    """Returns the randomness of proof.beacon. Does not check the BLS signature: arena verify checks it."""
+    """Returns the randomness of proof.beacon. Does not check the BLS signature, because arena verify does that."""
     if not re.fullmatch("[0-9a-f]{96}", beacon["signature"]):
         raise Differs(0, "the signature " + beacon["signature"], "48 bytes in lower-case hex")
     randomness = sha256(bytes.fromhex(beacon["signature"]))
@@ -239,7 +239,7 @@ class Reader:
         if kind == "turn":
             self.known.add("type")
             if not isinstance(action.get("type"), str):
-                raise Malformed("type is not a text")
+                raise Malformed("type is not a string")
             self.type = action["type"]
             if self.type not in TURNS:
                 raise Illegal("unknown_type")
@@ -306,7 +306,7 @@ class Reader:
         self.known.add("talk")
         talk = self.action.get("talk")
         if talk is not None and not isinstance(talk, str):
-            raise Malformed("talk is not a text")
+            raise Malformed("talk is not a string")
         if len(talk or "") > 240:
             self.refuse("talk_too_long")
         return talk or ""
@@ -627,7 +627,7 @@ class Game:
     # Events that follow without a decision.
 
     def follows(self):
-        """Applies the next event that follows without a decision. Returns its (kind, seat, data), or None."""
+        """Applies the next event that follows without a decision. Returns its (kind, seat, data), or None if no event follows."""
         if self.robbery:
             (thief, victim), self.robbery = self.robbery, None
             drawn = self.steals.uniform(self.total(victim))
@@ -915,7 +915,7 @@ class Match:
 
 def need(condition, what):
     if not condition:
-        raise Malformed("missing, or not as docs/audit.md defines it: " + what)
+        raise Malformed("missing or invalid (see docs/audit.md): " + what)
 
 
 def unhex(text, what):
@@ -953,7 +953,7 @@ ROUND = {"chain": is_text, "round": natural, "randomness": is_text, "signature":
 
 
 def same(a, b):
-    """Compares JSON values. Unlike ==, it tells true, 1 and 1.0 apart."""
+    """Compares JSON values. Unlike ==, it treats true, 1 and 1.0 as different."""
     if type(a) is not type(b):
         return False
     if isinstance(a, dict):
@@ -966,7 +966,7 @@ def same(a, b):
 # --- ratings ---
 
 def nearest(x):
-    """Returns the nearest integer. Halves round away from zero."""
+    """Returns the nearest integer. Rounds halves away from zero."""
     whole = math.floor(abs(x))
     return math.copysign(whole + (1 if abs(x) - whole >= 0.5 else 0), x)
 
@@ -1116,12 +1116,12 @@ CHAINS = {  # period and genesis in seconds, by the chain's hash
 
 
 def moment(text):
-    """Returns a time of a ladder event, to the millisecond, or None if the text is not such a time."""
+    """Returns the time of a ladder event, to the millisecond, or None if the text is not such a time."""
     parts = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z", text) if isinstance(text, str) else None
     try:
         return parts and datetime.strptime(parts[1], "%Y-%m-%dT%H:%M:%S") + timedelta(milliseconds=int(((parts[2] or "") + "000")[:3]))
     except ValueError:
-        return None  # there is no such day
+        return None  # the date does not exist
 
 
 def is_moment(value):
@@ -1141,7 +1141,7 @@ EVENTS = {  # the shapes of a ladder's events
 
 
 def chain_of(info):
-    """Returns {hash: (period, genesis)} of a chain of drand, after checking that the hash covers the other fields."""
+    """Returns {hash: (period, genesis)} of a drand chain. First checks that the hash covers the other fields."""
     need(fits(info, {"public_key": is_text, "period": natural, "genesis_time": natural, "hash": is_hash, "groupHash": is_text,
                      "metadata": {"beaconID": is_text}}), "the beacon of arena.json")
     name = info["metadata"]["beaconID"]
@@ -1177,7 +1177,7 @@ class Bot:
         self.misses, self.since, self.missed = 0, None, []
 
     def streak(self, changed):
-        """Returns the misses in a row since a change of status."""
+        """Returns the consecutive misses since a change of status."""
         if self.misses == 0 or changed < self.since:
             return self.misses
         return next((len(self.missed) - i for i, at in enumerate(self.missed) if at > changed), 0)
@@ -1202,7 +1202,7 @@ class Ladder:
         self.bots, self.tables, self.revision, self.entries = {}, {}, 0, []
         self.counts = dict.fromkeys(["rated", "seatings", "tables", "repeated", "rounds", "commitments"], 0)
         self.voids, self.why = {}, {}  # the number of voids by reason, and the reason by revision
-        self.rests, self.warnings, self.tick = [], {}, None  # rests in ms; (count, first revision) by what is suspicious; the latest tick
+        self.rests, self.warnings, self.tick = [], {}, None  # rests in ms; (count, first revision) by kind of warning; the latest tick
 
     def differs(self, log, follows):
         return LadderDiffers(self.mode, self.revision, log, follows)
@@ -1251,7 +1251,7 @@ class Ladder:
         self.counts["tables"] += len(e["tables"])
 
     def repeat(self, e):
-        """Seats the listed candidates again. Events of older arenas list none."""
+        """Seats the listed candidates again. Events from older arenas list no candidates."""
         if "candidates" not in e:
             if self.counts["repeated"]:
                 raise self.differs("a seating without candidates", "its candidates: earlier seatings list theirs")
@@ -1267,7 +1267,7 @@ class Ladder:
         ranked = sorted(listed, key=lambda c: (-ordinal(self.bot(c["botId"]).rating), moment(c["registered"]), c["botId"]))
         ids = [c["botId"] for c in ranked]
         if [c["botId"] for c in listed] != ids:
-            raise self.differs("other candidates first", "candidates in the order of rating, registration and id")
+            raise self.differs("candidates in another order", "candidates in the order of rating, registration and id")
         tables = [ids[i:i + 4] for i in range(0, len(ids), 4) if len(ids) - i >= 3]
         if len(tables) > MAX_TABLES or [t["bots"] for t in e["tables"]] != tables:
             raise self.differs("the tables " + tell([t["bots"] for t in e["tables"]]), "%s, from the listed candidates" % tell(tables))
@@ -1301,7 +1301,7 @@ class Ladder:
             self.counts["commitments"] += 1
 
     def warn(self, e, at):
-        """Counts what is suspicious about a seating that fits the rules. An honest operator can cause it too, for example by a clock that jumps."""
+        """Counts the suspicious properties of a seating that follows the rules. An honest operator can cause them too, for example if a clock jumps."""
         found, tick = [], moment(e["tick"])
         if self.tick and tick < self.tick:
             found.append("have an earlier tick than the seating before")
@@ -1327,7 +1327,7 @@ class Ladder:
             raise self.differs([s["botId"] for s in seats], table["bots"])
         placements = [s["placement"] for s in seats]
         if placements != [1 + sum(other < own for other in placements) for own in placements]:
-            raise self.differs("the placements %s" % placements, "shared placements, and none that is skipped without need")
+            raise self.differs("the placements %s" % placements, "placements in which only ties skip places, as in 1, 2, 2, 4")
         before = [self.bot(s["botId"]).rating for s in seats]
         for s, was, now in zip(seats, before, rate(before, placements)):
             if bits(s["before"]) != bits(was) or bits(s["after"]) != bits(now):
@@ -1402,7 +1402,7 @@ def entry_hash(entry):
 
 
 def bundle(data):
-    """Returns the entries of a bundle: each has its length in front, as two bytes."""
+    """Returns the entries of a bundle. In a bundle, two bytes with the length precede each entry."""
     entries = []
     while data:
         size = int.from_bytes(data[:2], "big")
@@ -1522,7 +1522,7 @@ def check_vectors(v):
 
 
 def folded(x, events):
-    """Returns the ladder of a vector after events."""
+    """Returns the ladder of a vector after the given events."""
     ladder = Ladder(x["mode"], x["platformKey"], {k["id"]: k for k in x["seedKeys"]}, chain_of(x["beacon"]))
     for event in events:
         ladder.add(event)
@@ -1546,7 +1546,7 @@ PAGE = {"mode": is_text, "events": [{"revision": natural, "type": is_text, "at":
 
 
 class Sources:
-    """The responses from which a ladder is checked. Each is None or empty if it is missing."""
+    """The responses that are used to check a ladder. A missing response is None or empty."""
 
     def __init__(self, mode):
         self.mode, self.events, self.entries, self.checkpoint = mode, {}, [], None
@@ -1659,7 +1659,7 @@ def check_ladder(mode, names, with_matches):
         mode, ladder.revision, in_tree, ladder.counts["tables"], ladder.counts["rated"], sum(ladder.voids.values()), voids and " (%s)" % voids,
         ladder.counts["repeated"], ladder.counts["seatings"], ladder.counts["rounds"], ladder.counts["commitments"], matches))
     if len(ladder.rests) > 1:
-        print("the rest of bots changed: %s ms" % ", ".join(map(str, ladder.rests)))
+        print("the usual rest of the bots changed: %s ms" % ", ".join(map(str, ladder.rests)))
     for what, (count, first) in sorted(ladder.warnings.items()):
         print("WARNING: %d seatings (the first at revision %d) %s" % (count, first, what))
     if not sources.platform_key:

@@ -62,7 +62,7 @@ type Check struct {
 // Difference is the first place where the log differs from the recomputed match.
 type Difference struct {
 	Check   string `json:"check"`
-	Seq     int    `json:"seq"`     // of the event; 0 for the record itself, not its replay
+	Seq     int    `json:"seq"`     // the number of the event; 0 for a difference in the record outside its replay
 	Log     string `json:"log"`     // the value in the log
 	Follows string `json:"follows"` // the value that follows from the seed and the earlier events
 }
@@ -83,7 +83,7 @@ type Report struct {
 	Status     string      `json:"status"`
 	Events     int         `json:"events"`
 	Checks     []Check     `json:"checks"`
-	SeedFrom   string      `json:"seedFrom,omitempty"`   // whose shares went into the seed; empty if no arena seated the match
+	SeedFrom   string      `json:"seedFrom,omitempty"`   // who contributed to the seed; empty if no arena seated the match
 	Difference *Difference `json:"difference,omitempty"` // nil if everything matches
 }
 
@@ -95,14 +95,15 @@ type Evidence struct {
 	Ladder      *Ladder            // must watch the match (see NewLadder); nil if unknown
 	Seatings    map[string]Seating // from the ladder's signed tree, by match; nil if the tree is unknown
 	Beacons     []Beacon           // the chains that the caller trusts
-	HouseBots   map[string]bool    // by bot: whether its owner is the house; a missing bot is unknown
+	HouseBots   map[string]bool    // by bot: whether the house owns the bot; the owner of a missing bot is unknown
 	Notes       map[string][]Note  // an owner's notes, by match; nil if unknown
 	Required    bool               // the record comes from an arena, so it must have a proof
 }
 
 // Beacon is a chain that the caller trusts, with the function that checks the
-// signature of a round. Package domain has no BLS, so the caller supplies it. If
-// the chain has no period, the times of its rounds are not checked.
+// signature of a round. The domain packages contain no BLS code, so the caller
+// supplies this function. If the chain has no period, the times of its rounds
+// are not checked.
 type Beacon struct {
 	beacon.Chain
 
@@ -141,7 +142,7 @@ func (a *audit) check(name string) *Check {
 	return c
 }
 
-// made records that a check compared n more values, and that all of them match.
+// made counts n more values that a check compared and found equal.
 func (a *audit) made(name string, n int) {
 	c := a.check(name)
 	c.Made = true
@@ -150,15 +151,14 @@ func (a *audit) made(name string, n int) {
 
 func (a *audit) skipped(name, because string) { a.check(name).Because = because }
 
-// differs records a difference, unless an earlier difference is already
-// recorded.
+// differs sets the difference to report, unless an earlier one is already set.
 func (a *audit) differs(check string, seq int, log, follows string) {
 	if a.difference == nil {
 		a.difference = &Difference{check, seq, log, follows}
 	}
 }
 
-// compare compares one value of the record itself.
+// compare compares one value of the record outside its replay.
 func (a *audit) compare(check, log, follows string) {
 	if a.difference != nil {
 		return

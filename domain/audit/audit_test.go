@@ -38,8 +38,8 @@ func idOf(t testing.TB, record []byte) string {
 	return r.ID
 }
 
-// Matches of random and mischievous bots pass every check. Only the soak test
-// plays a thousand matches.
+// Matches between random and mischievous bots pass every check. Only the soak
+// test plays a thousand matches.
 func TestMatchesVerify(t *testing.T) {
 	testMatches(t, 60)
 }
@@ -86,7 +86,7 @@ func testMatches(t *testing.T, n int) {
 	} {
 		require.NotZero(t, made[name], name)
 	}
-	require.Greater(t, len(reasons), 20, "refusals of many kinds: %v", reasons)
+	require.Greater(t, len(reasons), 20, "too few kinds of refusals: %v", reasons)
 }
 
 func count(t testing.TB, record []byte, reasons map[string]int) {

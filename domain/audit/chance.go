@@ -64,7 +64,7 @@ func (a *audit) proofFits() bool {
 	return a.difference == nil
 }
 
-// maxNonce is the greatest length of a nonce.
+// maxNonce is the maximum length of a nonce.
 const maxNonce = 64
 
 func validNonce(nonce string) bool {

@@ -62,7 +62,7 @@ func readEvent(r *strictjson.Reader, before string) event {
 		return e
 	}
 	if (before == "" || e.at != before) && !validTime(e.at) {
-		r.Fail("at is %q, not a time as %s", e.at, match.TimeFormat)
+		r.Fail("at is %q, which is not a time in the format %s", e.at, match.TimeFormat)
 	}
 	d := strictjson.Part(data)
 	e.data = readData(d, e.kind, e.seat)

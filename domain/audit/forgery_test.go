@@ -38,7 +38,8 @@ func (f forged) is(i int, k string) bool {
 	return i >= 0 && i < len(f.replay()) && f.event(i)["kind"] == k
 }
 
-// find returns the index of the first event of a kind whose data fits, or -1.
+// find returns the index of the first event that has the given kind and fitting
+// data, or -1.
 func (f forged) find(kind string, fits func(d object) bool) int {
 	return slices.IndexFunc(f.replay(), func(e any) bool {
 		return e.(object)["kind"] == kind && (fits == nil || fits(e.(object)["data"].(object)))
@@ -93,7 +94,7 @@ type forgery struct {
 	name   string
 	forge  func(f forged) int
 	check  string // the check that finds it
-	inside bool   // the audit finds the forgery without other evidence
+	inside bool   // the audit finds the forgery with no evidence besides the record
 }
 
 // on calls forge and returns the seq of the event at index i. If i is negative,
@@ -106,7 +107,8 @@ func on(i int, forge func()) int {
 	return i + 1
 }
 
-// behind is like on for a forgery that the audit finds n events later.
+// behind is like on, but it is for forgeries that the audit finds only n events
+// later.
 func behind(n, i int, forge func()) int {
 	if i < 0 {
 		return -1
@@ -282,7 +284,7 @@ var forgeries = []forgery{
 			f.set(slices.Insert(slices.Clone(f.replay()), i+2, any(e)))
 		})
 	}, "", true},
-	// Awards, the end.
+	// Awards and the end.
 	{"an award's new holder", func(f forged) int {
 		i := f.find("award", func(d object) bool { return d["to"] != nil })
 		return on(i, func() {
@@ -336,7 +338,8 @@ var forgeries = []forgery{
 	{"the mode", func(f forged) int { f.object["mode"] = "parley"; return 0 }, audit.CheckID, false},
 }
 
-// pool returns the records of varied matches, and the evidence of their arena.
+// pool returns the records of a variety of matches, and the evidence of their
+// arena.
 func pool(t testing.TB) ([][]byte, audit.Evidence) {
 	t.Helper()
 	a := sample.New(sample.Options{Chance: 11, Bots: 16, Mischief: 3, Build: true})
@@ -365,7 +368,7 @@ func apply(t testing.TB, f forgery, records [][]byte) (text []byte, seq int) {
 			return text, seq
 		}
 	}
-	require.Fail(t, "no match has what the forgery changes", f.name)
+	require.Fail(t, "the forgery is not possible in any of the records", f.name)
 	return nil, 0
 }
 

@@ -35,10 +35,10 @@ type LadderTotals struct {
 
 	Voids       map[string]int `json:"voids"`       // the voided matches by cause: wall_clock, operator or beacon
 	Seatings    int            `json:"seatings"`    // events that seat tables
-	Repeated    int            `json:"repeated"`    // seatings that list their candidates, so that they could be repeated
+	Repeated    int            `json:"repeated"`    // seatings that were repeated, because they list their candidates
 	Beacon      int            `json:"beacon"`      // tables whose seating names a round of a beacon
 	Rounds      int            `json:"rounds"`      // seatings whose round was compared with the tick
-	Commitments int            `json:"commitments"` // tables whose commitment follows from a published seed key
+	Commitments int            `json:"commitments"` // tables whose commitment was recomputed from a published seed key
 
 	Rests    []int64            `json:"restMs"`   // the different rests that the repeated seatings name, in order of appearance
 	Warnings map[string]Warning `json:"warnings"` // by one of the constants below
@@ -53,7 +53,7 @@ const (
 
 // Warning counts seatings that fit the rules, but may have let the arena choose a
 // seed. They are not differences, because an honest operator can cause them too:
-// by a clock that jumps, or by a restart without --beacon.
+// a clock may jump, or the arena may be restarted without --beacon.
 type Warning struct {
 	Count int    `json:"count"`
 	First uint64 `json:"first"` // revision of the first such seating
@@ -63,7 +63,7 @@ type Warning struct {
 type entry struct {
 	Seating
 	status string
-	why    string             // of its MatchVoided; empty unless it is aborted
+	why    string             // the reason in its MatchVoided; empty unless the match was aborted
 	rated  []ladder.RatedSeat // nil unless it is completed
 }
 
@@ -99,10 +99,9 @@ func NewLadder(mode, platformKey string, watch ...string) *Ladder {
 	return l
 }
 
-// Add recomputes the next event of the stream, which occurred at the given time
-// according to the arena. Bots rest from that time. Add returns a
-// *LadderDifference if the event differs, or another error if it cannot read the
-// event.
+// Add recomputes the next event of the stream. at is the event's time according
+// to the arena, and bots rest from that time. Add returns a *LadderDifference if
+// the event differs, or another error if it cannot read the event.
 func (l *Ladder) Add(revision uint64, at time.Time, eventType string, data []byte) error {
 	mode := l.state.Mode()
 	if want := l.state.Version(); revision != want {

@@ -24,7 +24,7 @@ func decodeLadder(eventType string, data []byte) (ladder.Event, error) {
 	case ladder.MatchVoided{}.EventType():
 		e = readVoided(r)
 	default:
-		return ladder.Decode(eventType, data) // it may convert a shape of an older version
+		return ladder.Decode(eventType, data) // this may convert an older shape
 	}
 	if r.Err() != nil {
 		return nil, fmt.Errorf("%s: %w", eventType, r.Err())

@@ -14,9 +14,10 @@ import (
 	"hexarena/domain/seed"
 )
 
-// seat checks a seating. Every table must have four bots, but the last may have
-// three. The bots must be in no other match, and in descending order of rating.
-// If the event lists its candidates, seat also repeats the arena's decision.
+// seat checks a seating. Every table must have four bots, except that the last
+// one may have three. No bot may be in another match, and the bots must be in
+// descending order of rating. If the event lists its candidates, seat also
+// repeats the arena's decision.
 func (l *Ladder) seat(e ladder.TablesSeated, at time.Time) *LadderDifference {
 	if d := l.tables(e); d != nil {
 		return d
@@ -67,9 +68,9 @@ func (l *Ladder) tables(e ladder.TablesSeated) *LadderDifference {
 }
 
 // repeat seats the listed candidates again, with the tick and the rest time of the
-// event. The tables must be the same, and so must the list: it contains no bot
-// that is in a match or rests, and it is in ladder order. Events of older arenas
-// list no candidates.
+// event. The resulting tables must be the same as in the event. The list must be
+// in ladder order, and it must not contain a bot that is resting or in a match.
+// Events from older arenas list no candidates.
 func (l *Ladder) repeat(e ladder.TablesSeated) *LadderDifference {
 	if e.Candidates == nil {
 		if l.Totals.Repeated > 0 {
@@ -172,7 +173,8 @@ func (l *Ladder) round(e ladder.TablesSeated) *LadderDifference {
 	return nil
 }
 
-// warnings counts what is suspicious about a seating that fits the rules.
+// warnings counts the suspicious properties of a seating that follows the
+// rules.
 func (l *Ladder) warnings(e ladder.TablesSeated, at time.Time) {
 	if e.Tick.Before(l.tick) {
 		l.warn(Backdated)

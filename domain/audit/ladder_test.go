@@ -81,7 +81,8 @@ func up(v any) any {
 	return math.Nextafter(f, 100)
 }
 
-// For each kind of tampering with a ladder, the audit reports the revision.
+// For each kind of tampering with a ladder, the audit reports the revision of
+// the forged event.
 func TestForgedLaddersAreFound(t *testing.T) {
 	list := storedLadder(t)
 	of := func(name string, after int) int {

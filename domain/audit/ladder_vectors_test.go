@@ -193,8 +193,8 @@ func (v *ladderVectors) addForgeries(t testing.TB) {
 	add("a void of a match that was not seated", mixed, void, func(o object) { o["match"] = "4c31cec2-74ae-5613-8a75-de38fcafde6c" })
 }
 
-// missing returns the bot of the first ladder that is not among the candidates of a
-// seating, as a candidate.
+// missing returns, as a candidate, a bot of the first ladder that a seating does
+// not list.
 func (v *ladderVectors) missing(t testing.TB, seating object) object {
 	t.Helper()
 	begin := open(t, []byte(v.Ladders[0].Events[0].Data)).object
@@ -235,7 +235,8 @@ func (l ladderVector) recomputed(t testing.TB) int {
 }
 
 // The arena's checker accepts the ladders of the vectors, and finds each forgery
-// at the revision that the vector states. The arena's tree has the same heads.
+// at the revision that the vector states. The arena's trees have the same heads
+// as the vectors.
 func TestVectorsOfLadders(t *testing.T) {
 	v := readVectors(t)
 	for _, l := range v.Ladders {

@@ -20,7 +20,7 @@ type Note struct {
 	Commitment *seed.Seed
 	Round      *uint64   // the number of the beacon's round
 	Index      *uint64   // the index of the seating in the ladder's signed tree
-	At         time.Time // of the upgrade request, by the owner's clock; zero if unknown
+	At         time.Time // the time of the upgrade request, by the owner's clock; zero if unknown
 }
 
 // ParseNotes reads an owner's notes, one JSON object per line, and groups them
@@ -113,9 +113,9 @@ func numberOf(r *beacon.Round) string {
 	return fmt.Sprintf("round %d", r.Round)
 }
 
-// lateDial remarks that the arena dialed a bot after the round had appeared. The
-// arena then knew the seed. This also happens after an outage or a crash, so
-// it does not count as a difference.
+// lateDial reports that the arena dialed a bot after the round had appeared,
+// when the arena already knew the seed. Late dials also happen after an outage
+// or a crash, so they do not count as differences.
 func (a *audit) lateDial(n Note) {
 	r := a.record.proof.Beacon
 	if a.difference != nil || n.At.IsZero() {

@@ -23,9 +23,11 @@ import (
 )
 
 // These tests play a dishonest operator. docs/audit.md lists what makes each
-// fraud visible. The tests of cmd/arena/verify repeat some of them over HTTP.
+// fraud visible. The tests of cmd/arena/verify repeat some of these tests over
+// HTTP.
 
-// fakeChain is a beacon whose signatures are hashes. Package domain has no BLS.
+// fakeChain is a beacon whose signatures are hashes, because the domain
+// packages contain no BLS code.
 func fakeChain() beacon.Chain {
 	return beacon.Chain{
 		PublicKey: make([]byte, beacon.KeySize), Period: 3 * time.Second,
@@ -55,7 +57,8 @@ func beaconArena(t testing.TB) (a *sample.Arena, record []byte) {
 	return a, a.Tick()[0]
 }
 
-// evidenceOf is everything that an auditor can know about an arena's match.
+// evidenceOf returns everything that an auditor can know about an arena's
+// match.
 func evidenceOf(t testing.TB, a *sample.Arena, id string) audit.Evidence {
 	t.Helper()
 	data, err := json.Marshal(a.Events[0])
@@ -159,10 +162,11 @@ func TestForgedBeaconsAreFound(t *testing.T) {
 	}
 }
 
-// Without a beacon, an operator whose bots send no nonce knows every seed in
-// advance, and can choose among seed keys. Every check passes, so the report
-// says that the seed contains only the arena's share. With a beacon, the same choice is
-// useless: the seed also depends on a round that does not exist yet.
+// Without a beacon, and if no bot at the table sends a nonce, the operator knows every
+// seed in advance and can try seed keys until one gives a convenient seed. Every check
+// passes, but the report says that only the arena contributed to the seed. With a
+// beacon, trying keys is useless, because the seed also depends on a round that does
+// not exist yet.
 func TestSeedKeysGroundWithAndWithoutABeacon(t *testing.T) {
 	id := ladder.MatchID(sample.PlatformKey, ladder.Standard, 0, 0)
 	rolls := func(s seed.Seed) (sevens int) {
@@ -183,7 +187,7 @@ func TestSeedKeysGroundWithAndWithoutABeacon(t *testing.T) {
 		}
 	}
 	server := seed.Server(ground, id)
-	require.Equal(t, 2, rolls(match.SeedOf(server, nonces, nil)), "two sevens in a row, as the operator wished")
+	require.Equal(t, 2, rolls(match.SeedOf(server, nonces, nil)), "the operator gets two sevens in a row")
 
 	beaten := 0
 	const rounds = 200
@@ -193,7 +197,7 @@ func TestSeedKeysGroundWithAndWithoutABeacon(t *testing.T) {
 			beaten++
 		}
 	}
-	require.Greater(t, beaten, rounds*3/4, "for most rounds, the ground key does not give two sevens")
+	require.Greater(t, beaten, rounds*3/4, "for most rounds, the operator's key does not give two sevens")
 
 	record := sample.New(sample.Options{Chance: 1, Bots: 4, Abort: 1, Silent: true}).Tick()[0]
 	r := verify(t, record, audit.Evidence{})
@@ -211,7 +215,7 @@ func TestWhoSharedInASeed(t *testing.T) {
 			sent = append(sent, table[i].(string))
 		}
 	}
-	require.Len(t, sent, 3, "of the bots of this sample")
+	require.Len(t, sent, 3, "three bots of this sample send a nonce")
 	for want, house := range map[string]map[string]bool{
 		"the arena and at most 3 bots (some may be house bots)": nil,
 		"the arena and 3 bots":                                {sent[0]: false, sent[1]: false, sent[2]: false},
@@ -224,8 +228,9 @@ func TestWhoSharedInASeed(t *testing.T) {
 	}
 }
 
-// An owner notes the number of the round and the time of the upgrade request. A
-// later time than that of the round means that the arena already knew the seed.
+// An owner notes the number of the round and the time of the upgrade request.
+// If the request came after the round appeared, the arena already knew the
+// seed.
 func TestNotesOfARound(t *testing.T) {
 	a, record := beaconArena(t)
 	id := idOf(t, record)
@@ -334,9 +339,9 @@ func TestDishonestSeatingsAreFound(t *testing.T) {
 	require.Equal(t, []int64{0}, l.Totals.Rests)
 }
 
-// suspiciousLadder is a ladder without a difference, in which each kind of warning
-// applies to a seating. Its seatings use two different rests. It also returns the
-// revisions of its four seatings.
+// suspiciousLadder returns a ladder that has no difference, but in which each kind
+// of warning applies to some seating. The seatings use two different rest times.
+// It also returns the revisions of the four seatings.
 func suspiciousLadder(t testing.TB) (list []stored, seatings []int) {
 	t.Helper()
 	l := sample.NewBeaconLadder(9, &sample.Beacon{Chain: fakeChain(), Sign: fakeSignature})
@@ -413,7 +418,7 @@ func TestVoidsAreCountedByCause(t *testing.T) {
 	require.ErrorContains(t, err, "names no round of a beacon")
 }
 
-// The record of an aborted match has the reason of its ladder.
+// The record of an aborted match must give the same reason as the ladder.
 func TestTheReasonOfAnAbortIsCompared(t *testing.T) {
 	a, record := beaconArena(t)
 	e := evidenceOf(t, a, idOf(t, record))
@@ -433,7 +438,8 @@ func TestTheReasonOfAnAbortIsCompared(t *testing.T) {
 	require.ErrorContains(t, with("completed", "operator"), "a reason only in an aborted match")
 }
 
-// The seatings of older arenas list no candidates. They keep the earlier checks.
+// The seatings of older arenas list no candidates, so only the other checks
+// apply to them.
 func TestSeatingsWithoutCandidatesAreNotRepeated(t *testing.T) {
 	list := storedLadder(t)
 	for _, e := range list {

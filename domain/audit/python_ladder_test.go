@@ -56,7 +56,8 @@ type whole struct {
 
 // playWhole plays a ladder until a number of matches are rated. The ladder
 // contains ties, strikes, missed matches, aborts for both reasons, and voids
-// because of the beacon. The files contain the records 0, every, 2·every, ….
+// because of the beacon. The files contain every nth record, starting with
+// record 0, where n is the parameter every.
 func playWhole(t testing.TB, rated, every int) *whole {
 	t.Helper()
 	w := &whole{dir: t.TempDir(), beacon: signedBeacon()}
@@ -232,7 +233,7 @@ not checked: signatures: arena verify checks them
 // of its records.
 func TestPythonAgreesOnAWholeLadder(t *testing.T) { agreeOnAWholeLadder(t, 1000, 20) }
 
-// They also agree on all records of such a ladder.
+// Both checkers also agree on all records of such a ladder.
 func TestAuditLongPythonAgreesOnAWholeLadder(t *testing.T) {
 	if os.Getenv("ARENA_AUDIT") == "" {
 		t.Skip("takes a minute: run make audit-long")
@@ -272,14 +273,14 @@ func TestPythonFindsAChangedBit(t *testing.T) {
 	}
 }
 
-// sameEscape reports whether a byte changed only between the cases of a digit in
-// an escape of JSON, which does not change the value.
+// sameEscape reports whether the change affects only the case of a hex digit in
+// a JSON escape. Such a change does not alter the value.
 func sameEscape(text, whole []byte, at int) bool {
 	return bytes.EqualFold(text[at:at+1], whole[at:at+1]) && regexp.MustCompile(`\\u[0-9a-fA-F]{1,4}$`).Match(whole[max(0, at-5):at+1])
 }
 
-// Both checkers find the last bit of a rating, and the reason of a void, at the
-// same revision.
+// If the last bit of a rating or the reason of a void is forged, both checkers
+// find the forgery at the same revision.
 func TestPythonFindsForgedEventsOfALadder(t *testing.T) {
 	w := playWhole(t, 12, 1)
 	number := regexp.MustCompile(`"(?:mu|sigma)":([0-9.]+)`)
@@ -324,7 +325,7 @@ func TestPythonCountsSuspiciousSeatings(t *testing.T) {
 	out, status := python(t, "--ladder", ladder.Standard, page, arena)
 	require.Zero(t, status, out)
 	require.Contains(t, out, fmt.Sprintf(`; 8 rated; 0 voided; 4 of 4 seatings repeated; 3 rounds; 0 commitments; 0 matches
-the rest of bots changed: 5, 0 ms
+the usual rest of the bots changed: 5, 0 ms
 WARNING: 1 seatings (the first at revision %d) have an earlier tick than the seating before
 WARNING: 1 seatings (the first at revision %d) name no round, but an earlier seating does
 WARNING: 1 seatings (the first at revision %d) were stored after their round had appeared

@@ -21,7 +21,7 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// python runs docs/audit/verify.py, which was written from docs/audit.md only.
+// python runs docs/audit/verify.py, which was written only from docs/audit.md.
 func python(t testing.TB, args ...string) (out string, status int) {
 	t.Helper()
 	out, stderr, status := runPython(t, args...)

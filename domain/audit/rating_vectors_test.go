@@ -11,12 +11,12 @@ import (
 	"hexarena/domain/rating"
 )
 
-// The vectors of ratings show a checker that rounds even one step differently
-// from docs/audit.md. To choose them, this file rates matches step by step as
-// that page describes it, and knows a wrong variant of each step.
+// The rating vectors expose a checker that rounds even one step differently
+// from docs/audit.md. To choose the vectors, this file rates matches step by
+// step, as that page describes, and has a wrong variant of each step.
 
-// A step is one step of the definition that a mutant changes. The zero value
-// changes none.
+// A step is one step of the definition that can be changed. The zero value
+// changes no step.
 type step int
 
 const (
@@ -71,7 +71,7 @@ const (
 	muFused
 	sigmaRoot
 
-	steps // their number
+	steps // the number of steps
 )
 
 // changes describes the changed steps.
@@ -135,7 +135,7 @@ func (s step) rate(before []rating.Rating, placements []int) []rating.Rating {
 	return after
 }
 
-// stepwise is the definition of docs/audit.md, with one changed step.
+// stepwise implements the definition in docs/audit.md, with one changed step.
 type stepwise struct {
 	step
 	mu         []float64
@@ -144,7 +144,7 @@ type stepwise struct {
 	t, c       float64
 }
 
-// pick returns changed if the step is changed, and otherwise value.
+// pick returns with if s is the given changed step, and value otherwise.
 func (s step) pick(changed step, with, value float64) float64 {
 	if s == changed {
 		return with
@@ -152,7 +152,7 @@ func (s step) pick(changed step, with, value float64) float64 {
 	return value
 }
 
-// order returns 0 … n−1, in reverse if the step is changed.
+// order returns 0 … n−1, in reverse if s is the given changed step.
 func (s step) order(changed step, n int) []int {
 	order := make([]int, n)
 	for i := range order {
@@ -356,13 +356,13 @@ func (m stepwise) rate(i int) rating.Rating {
 const ratingSeed = 16
 
 const (
-	ratingVectors = 440 // that are drawn at random
-	caughtBy      = 10  // vectors that show each changed step, at least
+	ratingVectors = 440 // number of vectors that are drawn at random
+	caughtBy      = 10  // minimum number of vectors that show each changed step
 )
 
 // addRatings adds matches in which each changed step shows in at least caughtBy
 // results. It first draws most of the vectors at random. Then it draws more, and
-// keeps only those that show a step that too few vectors show.
+// keeps only vectors that show a step for which there are too few.
 func (v *vectors) addRatings(t testing.TB) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(ratingSeed, ratingSeed))
@@ -395,7 +395,7 @@ func (v *vectors) addRatings(t testing.TB) {
 }
 
 // shows reports whether a changed step changes the result of a match. If the
-// step is part of exp, shows first looks at exp only, which is faster.
+// step is part of exp, shows first compares only exp, which is faster.
 func (s step) shows(before []rating.Rating, placements []int) bool {
 	if s >= log2eHigh && s <= libraryExp {
 		m := newStepwise(s, before, placements)

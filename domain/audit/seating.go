@@ -15,8 +15,8 @@ import (
 type Seating struct {
 	ladder.Table
 
-	Revision uint64        // of its TablesSeated
-	Index    int           // of its table in that event
+	Revision uint64        // the revision of its TablesSeated
+	Index    int           // the index of its table in that event
 	SeedKey  string        // id of the seed key
 	Tick     time.Time     // the time of the seating, as the arena states it
 	Beacon   *beacon.Named // the round that the seed uses; nil without a beacon
@@ -147,8 +147,8 @@ func trusted(chains []Beacon, n beacon.Named) (*Beacon, *Difference) {
 }
 
 // early returns a difference if a seating at tick names a round that appears
-// less than beacon.Margin periods later. It compares numbers of rounds, because
-// the time of a very large round overflows.
+// less than beacon.Margin periods later. It compares round numbers instead of
+// times, because the time of a very large round overflows.
 func early(c beacon.Chain, round uint64, tick time.Time) *Difference {
 	first := c.After(tick)
 	if round >= first {
@@ -175,9 +175,9 @@ func describeNamed(n *beacon.Named) string {
 	return fmt.Sprintf("round %d of the chain %s", n.Round, n.Chain)
 }
 
-// seedFrom says whose shares went into the seed. It counts only bots that sent a
-// nonce and do not belong to the house. The record alone does not say who
-// owns a bot.
+// seedFrom says who contributed to the seed. It counts only bots that sent a
+// nonce and do not belong to the house. The record alone does not say who owns a
+// bot.
 func (a *audit) seedFrom() string {
 	if a.record.proof.Beacon != nil {
 		return "the beacon"

@@ -244,7 +244,8 @@ func smallest(t testing.TB, o sample.Options, most int, words []string) []byte {
 
 var vectorsFile = filepath.Join("..", "..", "docs", "audit", "vectors.json")
 
-// This code reproduces the published vectors, which must never change.
+// The published vectors must never change, so this test must reproduce them
+// exactly.
 func TestVectors(t *testing.T) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -19,8 +19,8 @@ type walk struct {
 	talked   uint8 // one bit for each seat that has talked this turn
 	id       int   // of the next decision
 	at       string
-	inAppend bool // whether the field at holds the time of the current append
-	cut      int  // number of refused answers of which the log stores only the beginning
+	inAppend bool // if set, the field named at holds the time of the current append
+	cut      int  // number of refused answers that the log stores only in part
 	thinking [game.MaxSeats]int64
 
 	answers, defaults *Check
@@ -103,7 +103,7 @@ func (w *walk) peek(check string, follows func() string) *event {
 	return e
 }
 
-// missing records that the replay ends, or cannot be read, before the expected
+// missing reports a replay that ends or becomes unreadable before the expected
 // event.
 func (w *walk) missing(check, follows string) {
 	if w.record.flaw != nil && w.next == len(w.record.events) {
@@ -124,7 +124,7 @@ func (w *walk) take(e *event) {
 	w.next++
 }
 
-// unexpected records that the next event is not the expected one.
+// unexpected reports that the next event is not the expected one.
 func (w *walk) unexpected(check, follows string) {
 	e := &w.record.events[w.next]
 	w.differs(check, w.next+1, shorten(e.raw), follows)

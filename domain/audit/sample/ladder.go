@@ -14,8 +14,8 @@ import (
 // Ladder is a mode's ladder without games: it draws the placements at random.
 // All its bots are always ready to play. Make one with NewLadder.
 type Ladder struct {
-	Events []ladder.Event // of ladder-standard, from revision 0
-	Times  []time.Time    // of the events
+	Events []ladder.Event // the events of ladder-standard, from revision 0
+	Times  []time.Time    // the times of the events
 
 	rng         game.Rand
 	platformKey string
