@@ -7,10 +7,10 @@ import (
 
 // Cache keeps the folded states of the most recently used streams, so that the
 // next use of a stream reads only its newer events. All users of a stream share
-// one fold. The cache does not evict a fold before its last user releases it. A
-// Cache is safe for concurrent use, but the folds need their own locks.
+// one fold. The cache never evicts a fold that is in use. A Cache is safe for
+// concurrent use, but the folds need their own locks.
 type Cache[F any] struct {
-	limit  int // for the sum of the weights
+	limit  int // the maximum sum of the weights
 	create func(StreamID) *F
 	weigh  func(*F) int
 

@@ -22,8 +22,8 @@ func AppendBytes(events []Event) int {
 }
 
 // CheckAppend returns an error for an append that no log accepts, so that an
-// implementation need not send it. It rejects an append without events, a
-// stream without a name, an event without a type or an id, and an invalid
+// implementation does not have to send it. It rejects an append without events,
+// a stream without a name, an event without a type or an id, and an invalid
 // expected revision. It returns ErrTooLarge if the append is larger than
 // MaxAppendBytes.
 func CheckAppend(id StreamID, expected Expected, events []Event) error {

@@ -1,7 +1,7 @@
 // Package eventstore defines the port to the log, which contains streams of
 // events. Callers append to streams at expected revisions, read them and
-// subscribe to them. Start with [Log] for the operations and with [Kind] for
-// folding a stream into a state and deciding on it.
+// subscribe to them. Start with [Log] for the operations, and with [Kind] for
+// folding a stream into a state and making decisions from that state.
 //
 // The package memory implements the port for tests and simulation. The package
 // esdb implements it with the official client, for an EventStoreDB cluster or
@@ -69,8 +69,8 @@ func (e Expected) String() string {
 	return strconv.FormatInt(int64(e), 10)
 }
 
-// Event is an event to append. The writer creates the ID once and uses it again
-// in each retry. So a retry after a lost acknowledgement does not store the
+// Event is an event to append. The writer creates the ID once and uses the same
+// ID in each retry, so a retry after a lost acknowledgement does not store the
 // event twice.
 type Event struct {
 	ID       uuid.UUID
@@ -157,9 +157,9 @@ type StreamMetadata struct {
 }
 
 // Log is the port to the log. Each method returns by its context's deadline. If
-// the context ends first, the error wraps the context's error. The error also
-// wraps ErrUnavailable if the log did not answer before the deadline.
-// Implementations are safe for concurrent use.
+// the context ends before the call completes, the error wraps the context's
+// error. If the log did not respond by the deadline, the error also wraps
+// ErrUnavailable. Implementations are safe for concurrent use.
 type Log interface {
 	// Append stores all events or none. It fails with *WrongVersionError if the
 	// stream is not in the expected state, and with ErrStreamDeleted if the
@@ -170,16 +170,18 @@ type Log interface {
 	// once.
 	Append(ctx context.Context, id StreamID, expected Expected, events ...Event) (Appended, error)
 
-	// Read yields the events of a stream from a revision on, inclusive. A
-	// stream that does not exist yields nothing, and a tombstoned stream yields
-	// ErrStreamDeleted. If a read fails part way, it yields the error last, so
-	// that no caller mistakes a partial history for the whole history.
+	// Read yields the events of a stream, starting with the event at revision
+	// from. A stream that does not exist yields nothing, and a tombstoned
+	// stream yields ErrStreamDeleted. If a read fails part way, it yields the
+	// error last, so that no caller mistakes a partial history for the whole
+	// history.
 	Read(ctx context.Context, id StreamID, from Revision, opt ReadOptions) iter.Seq2[Recorded, error]
 
-	// ReadAll yields the events of all streams from a position on: inclusive
-	// forwards, exclusive backwards. 0 is the start, and EndPosition is the
-	// end. Any other position must come from the log: positions have gaps, and
-	// a position without an event is an error. System events are left out.
+	// ReadAll yields the events of all streams, starting at a position. A
+	// forward read includes the event at that position, and a backward read
+	// excludes it. 0 is the start, and EndPosition is the end. Any other
+	// position must come from the log: positions have gaps, and a position
+	// without an event is an error. System events are left out.
 	ReadAll(ctx context.Context, from Position, opt ReadOptions) iter.Seq2[Recorded, error]
 
 	// Subscribe yields the selected events after a position: first the stored
@@ -207,7 +209,7 @@ type Log interface {
 var (
 	ErrStreamDeleted = errors.New("the stream is tombstoned")
 	ErrTooLarge      = errors.New("the append is larger than the log accepts")
-	// ErrUnavailable means that the log did not answer in time. The outcome of
+	// ErrUnavailable means that the log did not respond in time. The outcome of
 	// a write is then unknown: the log may have stored the write, or may store
 	// it later.
 	ErrUnavailable = errors.New("the log is unavailable")

@@ -51,7 +51,7 @@ func (k Kind[S, E]) Load(ctx context.Context, log Log, id StreamID, zero S) (S, 
 }
 
 // Append encodes the events, appends them to the stream, and returns the state
-// after them. If it fails, it returns the state unchanged.
+// after these events. If the append fails, Append returns the state unchanged.
 func (k Kind[S, E]) Append(ctx context.Context, log Log, id StreamID, expected Expected, m Metadata, state S, events []E) (S, Appended, error) {
 	encoded, err := EncodeAll(events, m)
 	if err != nil {
@@ -79,8 +79,8 @@ const handleTries = 20
 // returns it unchanged.
 //
 // It returns the state after the append and the position of the last event. A
-// caller can wait until a projection reaches that position. If decide returns
-// no events, Handle appends nothing and the position is 0.
+// caller can use this position to wait until a projection has reached it. If
+// decide returns no events, Handle appends nothing and the position is 0.
 func (k Kind[S, E]) Handle(ctx context.Context, log Log, id StreamID, zero S, m Metadata, decide func(S) ([]E, error)) (S, Position, error) {
 	// If a stream appears empty when it is loaded, its events may have
 	// expired. In that case, the conflict error contains the revision to

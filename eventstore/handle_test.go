@@ -211,8 +211,9 @@ func TestHandleGivesUpOnEndlessConflicts(t *testing.T) {
 }
 
 // An append can fail in two ways: it is not stored, or it is stored but the
-// response is lost. The caller cannot see which of them happened. In both cases
-// it may handle the command again, because Handle uses the stored events.
+// response is lost. The caller cannot tell which of these happened. In both
+// cases, the caller may handle the command again, because Handle decides from
+// the stored events.
 func TestHandleAgainAfterAFailedAppend(t *testing.T) {
 	for how, want := range map[logtest.Fault]int{logtest.NotStored: 5, logtest.StoredAnyway: 0} {
 		log := logtest.NewFaulty(memory.New())
@@ -247,7 +248,8 @@ func TestHandleNeverDecidesOnAShortHistory(t *testing.T) {
 	}
 }
 
-// A stream whose events have all expired reads as empty, but it has a revision.
+// A stream whose events have all expired reads as empty, but still has a
+// revision.
 func TestHandleOnAStreamWhoseEventsHaveExpired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := memory.New()

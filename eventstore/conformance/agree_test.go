@@ -18,8 +18,8 @@ func TestMemoryAgreesWithEmbeddedNode(t *testing.T) {
 	agree(t, memory.New(), openNode(t))
 }
 
-// This test checks the function agree itself: two logs in memory must agree. A
-// disagreement with another log is then not the fault of this function.
+// This test checks the function agree itself: two logs in memory must agree. If
+// they do, a disagreement with another log is not caused by this function.
 func TestMemoryAgreesWithMemory(t *testing.T) {
 	agree(t, memory.New(), memory.New())
 }

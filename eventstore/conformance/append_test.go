@@ -12,14 +12,14 @@ import (
 )
 
 var appendCases = []conformanceCase{
-	{"append/expected revisions", "Append: expected revision any, no_stream, stream_exists or exact", expectedRevisions},
-	{"append/wrong versions", "Append: wrong version is a response with the current revision", wrongVersions},
+	{"append/expected revisions", "Append: the expected revision is any, no_stream, stream_exists or exact", expectedRevisions},
+	{"append/wrong versions", "Append: a wrong version is reported with the current revision", wrongVersions},
 	{"append/one call is atomic", "Append: one call stores all events or none", atomic},
-	{"append/stored as given", "Positions and reads: recorded metadata, ids, created", storedAsGiven},
-	{"append/positions increase", "Positions and reads: strictly increasing, success carries that of the last event", positionsIncrease},
+	{"append/stored as given", "Positions and reads: a stored event has its data, metadata, id and creation time", storedAsGiven},
+	{"append/positions increase", "Positions and reads: positions strictly increase; an append returns the position of its last event", positionsIncrease},
 	{"append/at most 1 MiB", "Append: at most 1 MiB per call, data + metadata + 2 × type length", sizeLimit},
-	{"append/names of streams", "Append: a stream's name is any text", namesOfStreams},
-	{"append/invalid appends are rejected", "Append: empty type, nil id", invalidAppends},
+	{"append/names of streams", "Append: any text can be the name of a stream", namesOfStreams},
+	{"append/invalid appends are rejected", "Append: an empty type or a nil id is rejected", invalidAppends},
 }
 
 func expectedRevisions(f *fixture) {

@@ -18,10 +18,10 @@ var contextCases = []conformanceCase{
 }
 
 var contentionCases = []conformanceCase{
-	{"contention/exact revisions", "Append: expected revision, many writers of one stream", contended},
-	{"contention/any", "Append: any, many writers of one stream", contendedAny},
-	{"contention/no stream", "Append: no_stream, only one of many writers creates the stream", contendedStart},
-	{"contention/one append sent by many", "Append, idempotence: many send the same call at once", sameAppend},
+	{"contention/exact revisions", "Append: an exact revision, with many writers of one stream", contended},
+	{"contention/any", "Append: any, with many writers of one stream", contendedAny},
+	{"contention/no stream", "Append: with no_stream, only one of many writers creates the stream", contendedStart},
+	{"contention/one append sent by many", "Append, idempotence: many callers send the same append at once", sameAppend},
 }
 
 func cancelled(f *fixture) {
@@ -92,7 +92,8 @@ func contendedAny(f *fixture) {
 	f.complete(s)
 }
 
-// contendedStart makes writers create the same streams, as callers do to claim a name.
+// contendedStart makes writers create the same streams, as callers do when they claim
+// a name.
 func contendedStart(f *fixture) {
 	for range each {
 		s := f.stream()

@@ -10,10 +10,10 @@ import (
 
 var metadataCases = []conformanceCase{
 	{"metadata/max count", "Metadata: $maxCount hides events from stream reads, not from $all", maxCount},
-	{"metadata/max age", "Metadata: $maxAge; everything expired reads as empty", maxAge},
-	{"metadata/replaced", "Metadata: $$s keeps one event, which replaces what was set", metadataReplaced},
-	{"metadata/before the stream", "Append: a stream with nothing but metadata exists", metadataFirst},
-	{"metadata/retries of hidden events", "Append, idempotence: no_position where that event is hidden", retryHidden},
+	{"metadata/max age", "Metadata: $maxAge hides old events; a stream whose events have all expired reads as empty", maxAge},
+	{"metadata/replaced", "Metadata: $$s keeps one event, which replaces the earlier settings", metadataReplaced},
+	{"metadata/before the stream", "Append: a stream that has only metadata exists", metadataFirst},
+	{"metadata/retries of hidden events", "Append, idempotence: a retry may have no position if the stored event is hidden", retryHidden},
 }
 
 func maxCount(f *fixture) {
@@ -42,7 +42,7 @@ func maxAge(f *fixture) {
 		select {
 		case <-tick.C:
 		case <-f.ctx.Done():
-			require.Fail(f.t, "events that are a second old are still there")
+			require.Fail(f.t, "the events are still visible although they are older than $maxAge")
 		}
 	}
 	f.refused(s, eventstore.NoStream, eventstore.At(2), f.events(1)...)

@@ -9,18 +9,18 @@ import (
 )
 
 var readCases = []conformanceCase{
-	{"read/forwards", "Positions and reads: stream reads are inclusive, forwards beyond the end is empty", readForwards},
-	{"read/backwards", "Positions and reads: inclusive, backwards from beyond the end starts at the last event", readBackwards},
+	{"read/forwards", "Positions and reads: a forward read includes its start; beyond the end it is empty", readForwards},
+	{"read/backwards", "Positions and reads: a backward read includes its start; beyond the end it starts at the last event", readBackwards},
 	{"read/no stream", "Positions and reads: a stream that does not exist is empty", readNoStream},
-	{"read/long streams", "Positions and reads: no limit on count", readLong},
+	{"read/long streams", "Positions and reads: the number of events in one read is not limited", readLong},
 	{"read/stopped early", "Positions and reads: a reader may stop early", readStopped},
 }
 
 var readAllCases = []conformanceCase{
-	{"read all/forwards", "Positions and reads: $all forwards includes P", readAllForwards},
-	{"read all/backwards", "Positions and reads: $all backwards excludes P, MaxUint64 is the end", readAllBackwards},
-	{"read all/limits", "Positions and reads: count, system events not counted", readAllLimits},
-	{"read all/beyond the end", "Positions and reads: beyond the end forwards is empty", readAllBeyond},
+	{"read all/forwards", "Positions and reads: a forward read of $all includes its start", readAllForwards},
+	{"read all/backwards", "Positions and reads: a backward read of $all excludes its start; MaxUint64 is the end", readAllBackwards},
+	{"read all/limits", "Positions and reads: a limit does not count system events", readAllLimits},
+	{"read all/beyond the end", "Positions and reads: a forward read beyond the end is empty", readAllBeyond},
 }
 
 func readForwards(f *fixture) {
@@ -95,8 +95,8 @@ func readStopped(f *fixture) {
 	require.Len(f.t, f.read(s, 0, eventstore.ReadOptions{}), 100)
 }
 
-// interleaved appends to two streams in turn, with a system event in between.
-// It returns the stored events in order.
+// interleaved appends alternately to two streams, with a system event in
+// between. It returns the stored events in order.
 func interleaved(f *fixture) []eventstore.Recorded {
 	one, other := f.stream(), f.stream()
 	f.append(one, eventstore.NoStream, f.events(2)...)

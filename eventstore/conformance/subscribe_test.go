@@ -10,22 +10,22 @@ import (
 )
 
 var subscribeCases = []conformanceCase{
-	{"subscribe/catch up, then live", "Subscriptions: from is exclusive; CaughtUp at every change to live", catchUpThenLive},
-	{"subscribe/from the end", "Subscriptions: end means only new ones", fromTheEnd},
-	{"subscribe/all", "Subscriptions: start includes event 0", subscribeAll},
-	{"subscribe/prefixes", "Subscriptions: $all filters, prefix on stream", prefixes},
-	{"subscribe/types", "Subscriptions: $all filters, prefix on event type", types},
-	{"subscribe/types and prefixes", "port: types and prefixes of streams together", typesAndPrefixes},
-	{"subscribe/checkpoints", "Subscriptions: checkpoints, always a real event's position", checkpoints},
-	{"subscribe/checkpoints while live", "Subscriptions: checkpoints while catching up and while live", liveCheckpoints},
-	{"subscribe/beyond the end", "Positions and reads: beyond the end a subscription is confirmed and caught up", subscribeBeyond},
-	{"subscribe/a position without an event", "Positions and reads: a $all position inside the log without an event", subscribeNowhere},
+	{"subscribe/catch up, then live", "Subscriptions: the start is exclusive; CaughtUp comes at every change to live", catchUpThenLive},
+	{"subscribe/from the end", "Subscriptions: from the end, only new events arrive", fromTheEnd},
+	{"subscribe/all", "Subscriptions: from the start, event 0 arrives too", subscribeAll},
+	{"subscribe/prefixes", "Subscriptions: $all can be filtered by prefixes of stream names", prefixes},
+	{"subscribe/types", "Subscriptions: $all can be filtered by event types", types},
+	{"subscribe/types and prefixes", "port: a filter can combine types and prefixes of stream names", typesAndPrefixes},
+	{"subscribe/checkpoints", "Subscriptions: a checkpoint is always the position of a real event", checkpoints},
+	{"subscribe/checkpoints while live", "Subscriptions: checkpoints come while catching up and while live", liveCheckpoints},
+	{"subscribe/beyond the end", "Positions and reads: a subscription from beyond the end is confirmed and has caught up", subscribeBeyond},
+	{"subscribe/a position without an event", "Positions and reads: a position inside $all that has no event is rejected", subscribeNowhere},
 	{"subscribe/slow readers", "port: a slow reader delays only itself", slowReader},
 	{"subscribe/expired events", "Metadata: hidden events are hidden from stream reads, not from $all", subscribeExpired},
-	{"subscribe/resumed anywhere", "Subscriptions: from is exclusive, each once and in order", resumedAnywhere},
-	{"subscribe/each once, in order", "Subscriptions: catch-up turns live without a gap", eachOnce},
-	{"subscribe/ends with its context", "Subscriptions: until cancelled", endsWithContext},
-	{"subscribe/no system events", "Subscriptions: $all holds system events, the port leaves them out", noSystemEvents},
+	{"subscribe/resumed anywhere", "Subscriptions: the start is exclusive, and each event arrives once, in order", resumedAnywhere},
+	{"subscribe/each once, in order", "Subscriptions: there is no gap between catching up and live events", eachOnce},
+	{"subscribe/ends with its context", "Subscriptions: a subscription lasts until it is cancelled", endsWithContext},
+	{"subscribe/no system events", "Subscriptions: $all contains system events, but the port leaves them out", noSystemEvents},
 }
 
 func catchUpThenLive(f *fixture) {
@@ -141,8 +141,8 @@ func checkpoints(f *fixture) {
 	require.Equal(f.t, all, append(before, f.follow(f.ctx, at, filter).events(3-len(before))...))
 }
 
-// liveCheckpoints checks the same as checkpoints, but after the subscription
-// has caught up.
+// liveCheckpoints is like checkpoints, but the subscription has already caught
+// up.
 func liveCheckpoints(f *fixture) {
 	noise, quiet := f.stream(), eventstore.StreamID(f.prefix()+"quiet")
 	start := f.append(noise, eventstore.NoStream, f.events(1)...)
@@ -186,7 +186,8 @@ func subscribeNowhere(f *fixture) {
 	}
 }
 
-// slowReader reads one subscription only after another one has received all events.
+// slowReader starts to read a subscription only after another subscription has
+// received all events.
 func slowReader(f *fixture) {
 	const n = 2000
 	s := f.stream()

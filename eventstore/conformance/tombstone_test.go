@@ -7,9 +7,9 @@ import (
 )
 
 var tombstoneCases = []conformanceCase{
-	{"tombstone/forever", "Append: tombstoned, whatever is expected; reading and writing $$s too", tombstoned},
-	{"tombstone/wrong version", "Append: wrong version of a Tombstone, FAILED_PRECONDITION", tombstoneWrongVersion},
-	{"tombstone/no stream", "Deletes: allowed on a missing stream with any or no_stream", tombstoneMissing},
+	{"tombstone/forever", "Append: a tombstoned stream rejects every call, including those on $$s", tombstoned},
+	{"tombstone/wrong version", "Append: a Tombstone at a wrong version fails with FAILED_PRECONDITION", tombstoneWrongVersion},
+	{"tombstone/no stream", "Deletes: a missing stream can be deleted with any or no_stream", tombstoneMissing},
 	{"tombstone/kept in $all", "Deletes: $all keeps the stored events", tombstoneAll},
 }
 

@@ -15,7 +15,7 @@ const (
 )
 
 // RequireSameText fails the test if two texts differ, and prints the first lines
-// that differ. Use it for texts that are too long to print whole.
+// that differ. Use it for texts that are too long to print in full.
 func RequireSameText(t testing.TB, want, got string) {
 	t.Helper()
 	if want != got {
@@ -39,7 +39,7 @@ func RequireSameFiles(t testing.TB, want, got map[string]string) {
 		case !found:
 			t.Errorf("%s: missing (%d bytes wanted)", name, len(w))
 		case !wanted:
-			t.Errorf("%s: not wanted (%d bytes found)", name, len(g))
+			t.Errorf("%s: unexpected (%d bytes found)", name, len(g))
 		case w != g:
 			t.Errorf("%s: %s", name, firstDifference(w, g))
 		default:
@@ -60,7 +60,7 @@ func firstDifference(want, got string) string {
 	for line < len(w) && line < len(g) && w[line] == g[line] {
 		line++
 	}
-	return fmt.Sprintf("texts differ from line %d on (%d lines wanted, %d found)\n%s%s",
+	return fmt.Sprintf("texts differ, starting at line %d (%d lines wanted, %d found)\n%s%s",
 		line+1, len(w), len(g), shown("-", w[line:]), shown("+", g[line:]))
 }
 

@@ -20,7 +20,7 @@ type Fault int
 // The ways in which an append fails. The caller cannot distinguish them.
 const (
 	NotStored    Fault = iota + 1 // nothing was stored
-	StoredAnyway                  // all events were stored, and the answer was lost
+	StoredAnyway                  // all events were stored, but the response was lost
 )
 
 // Faulty wraps a log and makes chosen appends and reads fail. It counts all appends
@@ -58,7 +58,8 @@ func (f *Faulty) BeforeAppend(nth int, hook func()) {
 }
 
 // FailRead makes the nth read, of a stream or of $all, fail after the given
-// number of events. A read with fewer events fails after its last event.
+// number of events. If the read has fewer events than that, it fails after its
+// last event.
 func (f *Faulty) FailRead(nth, events int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 )
 
 // leakPatience is how long goroutines may take to end after the last test. A
-// goroutine that has really leaked never ends.
+// goroutine that has actually leaked never ends.
 const leakPatience = 30 * time.Second
 
 // VerifyNoLeaks runs the tests of a package and fails if goroutines remain.

@@ -31,10 +31,10 @@ func (s *stream) fits(expected eventstore.Expected) bool {
 // check returns the outcome of an append and, for a retry, the revision of its last
 // event.
 //
-// If an append expects NoStream or an exact revision below the current one, it is a
-// retry if the same ids follow that revision in the stream. With Any or Exists, an
-// append whose first id is in the stream is a retry. The stream must then also have
-// the other ids in the same order.
+// An append that expects NoStream or a revision below the current one is a retry if
+// the same ids follow that revision in the stream. An append that expects Any or
+// Exists is a retry if its first id is in the stream. In that case, the stream must
+// also have its other ids, in the same order.
 func (s *stream) check(expected eventstore.Expected, events []eventstore.Event) (int, outcome) {
 	if expected == eventstore.Any || expected == eventstore.Exists {
 		if _, known := s.ids[events[0].ID]; known {

@@ -1,8 +1,8 @@
 // Package memory implements the log's port in memory, for simulation and fast
-// tests. It behaves like EventStoreDB with regard to expected revisions,
-// idempotent retries, expiry, and gaps between positions. It is always
-// available and uses neither disks nor networks. It starts no goroutines, so a
-// Log that is created in a testing/synctest bubble runs on the bubble's clock.
+// tests. It handles expected revisions, idempotent retries, expiry, and gaps
+// between positions the way EventStoreDB does. It is always available and uses
+// neither disks nor networks. It starts no goroutines, so a Log that is created
+// in a testing/synctest bubble runs on the bubble's clock.
 package memory
 
 import (
@@ -19,8 +19,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// Log is an eventstore.Log in memory. The zero value is not usable. New returns
-// a Log.
+// Log is an eventstore.Log in memory. The zero value is not usable; call New
+// instead.
 type Log struct {
 	mu      sync.Mutex
 	events  []eventstore.Recorded // all except system events, by position

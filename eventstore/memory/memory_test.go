@@ -73,7 +73,7 @@ func TestMaxAgeHidesEventsWithTime(t *testing.T) {
 }
 
 // In a synctest bubble, time passes while a subscriber waits, and no goroutine is
-// left when it ends.
+// left when the bubble ends.
 func TestSubscribeInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := memory.New()

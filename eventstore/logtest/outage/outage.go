@@ -1,6 +1,7 @@
-// Package outage is a TCP proxy for tests. It can fail in all the ways in which
-// a server or its network can fail. It knows nothing about the protocol of its
-// connections. Call [New] first, then [Proxy.Set] to begin or end an outage.
+// Package outage is a TCP proxy for tests. It can simulate all the ways in
+// which a server or its network can fail. It knows nothing about the protocol
+// of its connections. Call [New] first, then [Proxy.Set] to begin or end an
+// outage.
 package outage
 
 import (
@@ -18,8 +19,8 @@ type Kind int
 // The kinds of outages. After each of them, new connections work.
 const (
 	None       Kind = iota
-	Refused         // connections are closed; new ones are refused
-	Reset           // connections are reset; new ones are reset as soon as they are made
+	Refused         // open connections are closed, and new ones are refused
+	Reset           // open connections are reset, and new ones are reset as soon as they are made
 	Hung            // connections stay open and new ones are accepted, but no data passes until the outage ends
 	OneWay          // an asymmetric partition: data from the client passes, and responses from the server wait until the outage ends
 	BlackHoled      // data is lost forever; the kernel ignores new connections
@@ -45,7 +46,7 @@ type Proxy struct {
 	delay    time.Duration
 	changed  chan struct{} // closed when kind changes
 	listener *net.TCPListener
-	full     []net.Conn // connections that fill the queue of the listener while it is black-holed
+	full     []net.Conn // connections that fill the queue of the listener while the proxy is black-holed
 	release  func()     // releases the address, which stays bound while the proxy refuses connections
 	links    map[*link]struct{}
 	accepted int
@@ -54,7 +55,7 @@ type Proxy struct {
 // link is one connection through the proxy. The proxy's lock guards its fields.
 type link struct {
 	client, server *net.TCPConn
-	lost           bool          // whether it was ever black-holed, so that all its data is lost
+	lost           bool          // whether the link was ever black-holed, so that all its data is lost
 	gone           chan struct{} // closes when the link is cut
 }
 
@@ -166,7 +167,7 @@ func (p *Proxy) refuse() {
 	_ = p.listener.Close()
 	release, err := hold(p.listener.Addr().(*net.TCPAddr))
 	if err != nil {
-		p.t.Logf("the proxy cannot hold its address while it refuses connections: %v", err)
+		p.t.Logf("the proxy cannot keep its address bound while it refuses connections: %v", err)
 		release = func() {}
 	}
 	p.release = release
@@ -180,11 +181,12 @@ func (p *Proxy) blackHole() {
 	}
 	_ = p.listener.SetDeadline(time.Unix(1, 0))
 	if err := setBacklog(p.listener, 0); err != nil {
-		p.t.Logf("new connections are accepted, and their data is lost: %v", err)
+		p.t.Logf("the proxy cannot make the kernel ignore new connections: %v", err)
 		return
 	}
-	// On a loaded machine, a dial may time out although the queue has accepted its
-	// connection. The queue is full when two dials in a row time out.
+	// On a loaded machine, a dial may time out even though the queue has accepted
+	// its connection. The queue counts as full once two dials in a row have timed
+	// out.
 	dialer := net.Dialer{Timeout: 100 * time.Millisecond}
 	for unanswered := 0; unanswered < 2; {
 		c, err := dialer.DialContext(p.t.Context(), "tcp", p.address)

@@ -8,9 +8,9 @@ import (
 )
 
 func setBacklog(*net.TCPListener, int) error {
-	return errors.New("the queue of a listener cannot be set here")
+	return errors.New("this platform cannot set the queue length of a listener")
 }
 
 func hold(*net.TCPAddr) (release func(), err error) {
-	return nil, errors.New("an address cannot be held without listening here")
+	return nil, errors.New("this platform cannot keep an address bound without listening")
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // setBacklog sets how many connections may wait to be accepted. The kernel
-// ignores further connections.
+// ignores any more connections.
 func setBacklog(l *net.TCPListener, n int) error {
 	raw, err := l.SyscallConn()
 	if err != nil {
