@@ -21,8 +21,8 @@ import (
 const maxReaders = 4
 
 // A commit survives a crash of the process. A crash of the machine may undo the
-// most recent commits, because synchronous=NORMAL syncs later. Then the model
-// folds the events of these commits again.
+// most recent commits, because synchronous=NORMAL syncs later. The model then
+// folds the events of those commits again.
 var (
 	writerPragmas = []string{
 		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-65536)",
@@ -55,7 +55,7 @@ type anchor struct {
 	id       uuid.UUID
 }
 
-// unusableError is the reason why a file must be replaced.
+// unusableError says why a file must be replaced.
 type unusableError struct{ why string }
 
 func (e *unusableError) Error() string { return e.why }
@@ -68,7 +68,7 @@ const checkpointTable = `CREATE TABLE checkpoint (
 // path returns the path of a model's file.
 func path(dir, name string) string { return filepath.Join(dir, name+".db") }
 
-// Remove deletes a model's rows. When a process opens the model again, it folds
+// Remove deletes a model's rows. The next process that opens the model folds
 // the rows from scratch.
 func Remove(dir, name string) error {
 	var errs []error
@@ -184,7 +184,7 @@ func (f *file) prepare(ctx context.Context, schema Schema) error {
 	case of != f.model:
 		return &unusableError{"it holds the rows of " + of}
 	case version != schema.Version:
-		return &unusableError{fmt.Sprintf("its schema has version %d, this program's schema has version %d", version, schema.Version)}
+		return &unusableError{fmt.Sprintf("its schema has version %d, but this program's schema has version %d", version, schema.Version)}
 	}
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // While a model catches up, it commits a batch when the batch reaches this size
-// or age. The batches are large because each batch writes each changed page of
-// the database file once. The rows of many bots are on as many pages. A model
-// that has caught up commits as soon as its queue is empty.
+// or age. The batches are large because a batch writes each changed page of the
+// database file only once, and the rows of many bots are spread over many
+// pages. A model that has caught up commits as soon as its queue is empty.
 const (
 	batchEvents = 100_000
 	batchAge    = 5 * time.Second
@@ -159,7 +159,7 @@ func (r *Runner) take(m eventstore.Message, due bool) error {
 // retry handles a message whose fold failed because the log was unavailable. It
 // waits, and then folds the message again.
 func (r *Runner) retry(ctx context.Context, m eventstore.Message, why error) error {
-	r.logger.Warn("a read model waits for the log", "error", why)
+	r.logger.Warn("a read model is waiting for the log", "error", why)
 	if eventstore.Sleep(ctx, retryDelay) != nil {
 		return why
 	}
@@ -206,7 +206,7 @@ func (r *Runner) commit() error {
 }
 
 // commitOld commits the batch if it is old. follow calls it regularly, because
-// no message may arrive.
+// there may be no next message that would trigger the commit.
 func (r *Runner) commitOld() error {
 	r.folding.Lock()
 	defer r.folding.Unlock()
@@ -240,8 +240,8 @@ func (r *Runner) commitBatch() error {
 	return nil
 }
 
-// stopOnFileError rolls back the transaction and stops the model. It loads the
-// model's memory from the committed rows again, if they can be read.
+// stopOnFileError rolls back the transaction and stops the model. If the
+// committed rows can be read, it reloads the model's memory from them.
 func (r *Runner) stopOnFileError(tx *Tx, err error) error {
 	r.batch = batch{}
 	if tx != nil {
@@ -249,7 +249,7 @@ func (r *Runner) stopOnFileError(tx *Tx, err error) error {
 	}
 	if damaged(err) {
 		r.file.removeOnClose = true
-		err = fmt.Errorf("%w: the service rebuilds the rows when it starts", err)
+		err = fmt.Errorf("%w: the service rebuilds the rows when it is restarted", err)
 	} else if loadErr := r.model.Load(r.file.rows); loadErr != nil {
 		err = errors.Join(err, loadErr)
 	}
@@ -257,7 +257,7 @@ func (r *Runner) stopOnFileError(tx *Tx, err error) error {
 }
 
 // checkpointIfIdle saves a checkpoint if the log has grown without selected
-// events. So the next process does not read that part of the log again. The
+// events, so that the next process does not reread that part of the log. The
 // checkpoint needs an event at or after its position to identify the log. If
 // there is no such event, checkpointIfIdle does nothing.
 func (r *Runner) checkpointIfIdle(ctx context.Context) error {
@@ -293,8 +293,8 @@ func (r *Runner) anchorAt(ctx context.Context, p eventstore.Position) (at anchor
 	return at, found, ctx.Err()
 }
 
-// mismatch returns the reason why the rows do not belong to this log. If they
-// may belong to it, mismatch returns "".
+// mismatch returns the reason why the rows do not belong to this log. If the
+// rows may belong to this log, mismatch returns "".
 func (r *Runner) mismatch(ctx context.Context) (why string, err error) {
 	saved := r.file.checkpoint.anchor
 	if saved.position == 0 {
@@ -307,7 +307,7 @@ func (r *Runner) mismatch(ctx context.Context) (why string, err error) {
 	case err == nil && !found:
 		return "the log ends before its checkpoint", nil
 	case err != nil || at != saved:
-		return "its checkpoint is of another log", nil //nolint:nilerr // a log rejects a position that it did not assign
+		return "its checkpoint belongs to another log", nil //nolint:nilerr // a log rejects a position that it did not assign
 	}
 	return "", nil
 }

@@ -33,9 +33,9 @@ type Model interface {
 	Schema() Schema
 	Filter() eventstore.Filter
 
-	// Load rebuilds the model's memory from committed rows. The model stores
-	// rows to answer queries. The Runner calls Load before the first Apply, and
-	// again whenever rows were deleted or rolled back.
+	// Load rebuilds the model's memory from committed rows. The model may keep
+	// the handle rows, to answer queries later. The Runner calls Load before
+	// the first Apply, and again whenever rows were deleted or rolled back.
 	Load(rows *sql.DB) error
 
 	// Apply folds one selected event. Its writes commit together with the
@@ -97,8 +97,8 @@ func (r *Runner) Close() error {
 }
 
 // Run applies stored events and then new events, until ctx ends. If the model
-// cannot fold an event, the model stops: Run and Err return the reason, and the
-// rows stay as they were before the event.
+// cannot fold an event, it stops: Run and Err return the reason, and the rows
+// stay as they were before the event.
 func (r *Runner) Run(ctx context.Context) error {
 	err := r.follow(ctx, func() bool { return false })
 	if r.Err() == nil && ctx.Err() != nil {
@@ -189,8 +189,8 @@ type stoppedError struct{ error }
 func (s *stoppedError) Is(target error) bool { return target == ErrStopped }
 func (s *stoppedError) Unwrap() error        { return s.error }
 
-// fail stops the model. If the model has already stopped, the first reason
-// remains.
+// fail stops the model. If the model has already stopped, its first reason is
+// kept.
 func (r *Runner) fail(err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -158,8 +158,8 @@ func TestRunnerAppliesEachSelectedEventOnce(t *testing.T) {
 	})
 }
 
-// If a model rejects an event, the earlier events stay committed, even those of
-// the same batch.
+// If a model rejects an event, the events before it stay committed, even those
+// in the same batch.
 func TestRunnerStopsAtAnEventThatItCannotFold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, log, model := t.TempDir(), memory.New(), &list{bad: "two"}
@@ -185,9 +185,9 @@ func TestRunnerStopsAtAnEventThatItCannotFold(t *testing.T) {
 	})
 }
 
-// After a failed write, all uncommitted events are dropped from the file and
-// from memory. No time passes in the synctest bubble, so no batch becomes old
-// enough to be committed.
+// A failed write drops all uncommitted events from the file and from memory. No
+// time passes in the synctest bubble, so no batch becomes old enough to be
+// committed.
 func TestRunnerStopsWhenItsFileFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, model := memory.New(), &list{broken: "bad"}
@@ -248,8 +248,8 @@ func TestRestartContinuesAtTheCheckpoint(t *testing.T) {
 	require.Empty(t, lines.String())
 }
 
-// Without this checkpoint, each new process would again read the whole part of
-// the log that has no selected events.
+// Without this checkpoint, each new process would reread the whole part of the
+// log that has no selected events.
 func TestIdleRunnerSavesACheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, log := t.TempDir(), memory.New()
@@ -285,7 +285,7 @@ func TestUnusableFileIsRebuilt(t *testing.T) {
 			require.NoError(t, projections.Remove(dir, "list"))
 			return log, &list{}
 		}},
-		"another schema": {"schema has version 1, this program's schema has version 2", func(_ *testing.T, _ string, log *memory.Log) (*memory.Log, *list) {
+		"another schema": {"schema has version 1, but this program's schema has version 2", func(_ *testing.T, _ string, log *memory.Log) (*memory.Log, *list) {
 			return log, &list{version: 2}
 		}},
 		"another log": {"another log", func(t *testing.T, _ string, _ *memory.Log) (*memory.Log, *list) {

@@ -15,8 +15,8 @@ type Tx struct {
 	err  error // the first error
 }
 
-// begin opens a transaction. Its statements do not use the context of a caller,
-// so that a cancellation cannot leave the transaction half done.
+// begin opens a transaction. Its statements do not use a caller's context, so
+// that a cancellation cannot leave the transaction half done.
 func (f *file) begin() (*Tx, error) {
 	tx := &Tx{file: f}
 	return tx, tx.Exec("BEGIN IMMEDIATE")

@@ -4,9 +4,9 @@
 //
 // Load returns an account that is at most [Stale] old and includes every Change
 // that has returned in this process. Run follows the events of all accounts. While
-// Run runs, Load returns cached accounts without reading the log. Otherwise, each
-// Load reads the log once. Change calls a decision with an account, and appends
-// the events at the account's revision.
+// Run is running, Load returns cached accounts without reading the log. Otherwise,
+// each Load reads the log once. Change calls a decision with an account, and
+// appends the events at the account's revision.
 //
 // Decisions belong to domain/owner. Callers are responsible for authentication
 // and authorization.
@@ -200,8 +200,8 @@ func (a *Accounts) readAddress(ctx context.Context, ownerID string) (string, err
 var errGap = errors.New("the stream does not continue after the last folded event")
 
 // catchUp folds the events that were stored since the last fold. If another call
-// has already done this, and its read began later than the time in since, catchUp
-// uses the result of that call.
+// has already read the log, and that read began after since, catchUp uses its
+// result instead of reading again.
 func (a *Accounts) catchUp(ctx context.Context, e *entry, since time.Time) (owner.Account, eventstore.Revision, error) {
 	if err := e.reading.Acquire(ctx, 1); err != nil {
 		return owner.Account{}, 0, fmt.Errorf("read %s: %w", e.stream, err)
@@ -250,9 +250,8 @@ func (a *Accounts) state(e *entry) (owner.Account, eventstore.Revision) {
 }
 
 // fresh returns the cached account, and reports whether the account is at most
-// Stale old. This is the case if two conditions are met. The account was
-// current at some time since Run began to follow the log, and Run is at most
-// Stale behind.
+// Stale old. It is if the account was current at some time since Run began to
+// follow the log, and Run is at most Stale behind the log.
 func (a *Accounts) fresh(e *entry, now time.Time) (owner.Account, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

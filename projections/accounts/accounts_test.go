@@ -91,7 +91,7 @@ func (l *countedLog) Append(ctx context.Context, id eventstore.StreamID, e event
 
 func now() eventstore.Metadata { return eventstore.Metadata{At: time.Now(), Correlation: "test"} }
 
-// does returns a decision for fixed events.
+// does makes a decision that always returns the given events.
 func does(events ...owner.Event) func(owner.Account) ([]owner.Event, error) {
 	return func(owner.Account) ([]owner.Event, error) { return events, nil }
 }
@@ -109,7 +109,7 @@ func load(t require.TestingT, a *Accounts, ownerID string) owner.Account {
 	return account
 }
 
-// folded returns the account, folded from the log.
+// folded returns the account that results from folding its stream in the log.
 func folded(t require.TestingT, log eventstore.Log, ownerID string) owner.Account {
 	account, _, err := kind.Load(context.Background(), log, streamOf(ownerID), owner.Account{})
 	require.NoError(t, err)
@@ -120,8 +120,8 @@ func signUp(t require.TestingT, a *Accounts, ownerID string) {
 	change(t, a, ownerID, owner.SignedUp{OwnerID: ownerID, AddressHash: "h"})
 }
 
-// running runs Run in the synctest bubble until the test ends. It waits for the
-// first probe.
+// running starts Run in the synctest bubble, where it runs until the test ends.
+// Before it returns, running waits for the first probe.
 func running(t *testing.T, a *Accounts) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -318,7 +318,7 @@ func TestCacheEvictsLeastRecentlyUsed(t *testing.T) {
 }
 
 // The cache does not evict an entry during a Change. Otherwise, another call
-// would get a second entry, without the lock of that Change.
+// would get a second entry and bypass the lock of that Change.
 func TestEntryInUseIsNotEvicted(t *testing.T) {
 	log := newLog()
 	a := newAccounts(log, 1)

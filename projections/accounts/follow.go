@@ -15,7 +15,7 @@ const (
 )
 
 // Run folds new events onto the cached accounts until ctx ends. While the log is
-// unavailable, Run retries, and Load reads the log itself.
+// unavailable, Run retries, and each Load tries to read the log.
 func (a *Accounts) Run(ctx context.Context) {
 	var at eventstore.Position
 	known := false
@@ -38,7 +38,8 @@ func (a *Accounts) Run(ctx context.Context) {
 	}
 }
 
-// begin returns the end of the log. From that position on, Run misses no event.
+// begin returns the position of the end of the log. Run misses no event after
+// that position.
 func (a *Accounts) begin(ctx context.Context) (eventstore.Position, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -89,7 +90,7 @@ func (a *Accounts) probe(ctx context.Context, after eventstore.Position) (events
 	return next, nil
 }
 
-// reached records that Run has folded all events up to a time.
+// reached notes that Run has folded all events up to a time.
 func (a *Accounts) reached(at time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

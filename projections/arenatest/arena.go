@@ -29,8 +29,8 @@ const (
 
 var seedKey = []byte("the seed key of the tests, 32 b.")
 
-// SeedKey returns the seed key of every Arena by its id, like the method in
-// adapters/secrets.
+// SeedKey returns the seed key with the given id, like the method in
+// adapters/secrets. Every Arena has the same seed key.
 func SeedKey(id string) ([]byte, bool) { return seedKey, id == seedKeyID }
 
 // Arena writes a log. Only one goroutine may use it.

@@ -2,7 +2,7 @@
 // bots. It also finds a bot's name, URL and status, and an owner's handle.
 // Every request and every tick uses the directory, so all its data is in
 // memory. When the process starts again, it restores this data from the rows.
-// Calls that owners make to manage their accounts use projections/accounts
+// The calls with which owners manage their accounts use projections/accounts
 // instead.
 package directory
 
@@ -202,7 +202,7 @@ func (d *Directory) Handle(ownerID string) string {
 	return d.handles[ownerID]
 }
 
-// Version returns a number that increases whenever a result of another method
+// Version returns a number that increases whenever the result of another method
 // may have changed.
 func (d *Directory) Version() uint64 {
 	d.mu.RLock()

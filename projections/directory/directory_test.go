@@ -199,7 +199,7 @@ func TestDirectoryStopsAtAnInvalidEvent(t *testing.T) {
 }
 
 // Other goroutines read the live directory while it folds. At the end, a
-// rebuilt directory is equal to it.
+// rebuilt directory must be equal to the live one.
 func TestRebuildEqualsTheLiveDirectory(t *testing.T) {
 	w := newFollowed(t)
 	stop := make(chan struct{})

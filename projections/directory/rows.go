@@ -14,7 +14,7 @@ import (
 //go:embed schema.sql
 var tables string
 
-// removed is the status of a removed bot in its row. Accounts do not contain
+// removed is the status in the row of a removed bot. Accounts do not contain
 // removed bots, so package owner has no such status.
 const removed owner.Status = "removed"
 
@@ -57,7 +57,7 @@ func (d *Directory) writeOwner(tx *projections.Tx, id string) error {
 	return tx.Exec("INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?)", id, handle, d.accounts[id].Suspended, deleted)
 }
 
-// writeBot writes the row of a bot, with the data in the bot's account. An
+// writeBot writes the row of a bot, with the data in its owner's account. An
 // account does not contain removed bots, so for a removed bot, writeBot uses
 // the data in the directory.
 func (d *Directory) writeBot(tx *projections.Tx, id string) error {

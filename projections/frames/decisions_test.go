@@ -74,7 +74,7 @@ func checkDecisions(t *testing.T, h frames.History, requests map[int]match.Reque
 }
 
 // fits compares a decision with the event that closed it. If the decision failed,
-// fits also compares it with the default action after that event.
+// fits also compares the decision with the default action after that event.
 func fits(d frames.Decision, closing match.PublicEvent, h frames.History) error {
 	want := frames.Decision{ID: d.ID, Seq: d.Seq, At: d.At, Kind: d.Kind, Request: d.Request, Outcome: d.Outcome}
 	switch data := closing.Data.(type) {

@@ -94,7 +94,7 @@ func (d *decoder) add(r eventstore.Recorded) error {
 }
 
 // Replay returns the public events with their data. Callers may show the data
-// only for an ended match.
+// only if the match has ended.
 func (h *History) Replay() []match.PublicEvent {
 	r := match.Replay{Events: []match.PublicEvent{}}
 	for i, e := range h.Events {
@@ -103,7 +103,7 @@ func (h *History) Replay() []match.PublicEvent {
 	return r.Events
 }
 
-// ThinkingMs returns the total time of each seat's decisions.
+// ThinkingMs returns the total time that each seat took for its decisions.
 func (h *History) ThinkingMs() []int64 {
 	total := make([]int64, len(h.Started.Seats))
 	for _, e := range h.Events {
@@ -141,8 +141,8 @@ func (w Window) contains(seq int) bool { return seq > w.After && !w.endsBefore(s
 func (w Window) endsBefore(seq int) bool { return w.Limit > 0 && seq-w.Limit > w.After }
 
 // Frames returns the public state after each public event of a window. If whole
-// is true, the frames include the events' data. Callers may set whole only for
-// an ended match.
+// is true, the frames include the events' data. Callers may set whole only if
+// the match has ended.
 func (h *History) Frames(whole bool, w Window) []match.Frame {
 	list := []match.Frame{}
 	s, _ := match.Spectator{}.Fold(h.Started)

@@ -130,8 +130,8 @@ func TestFramesOfARunningMatchHideTheDataOfEvents(t *testing.T) {
 	}
 }
 
-// If the discarded cards, the rejected answers and the seed are changed, the
-// frames of a running match stay the same.
+// Changing the discarded cards, the rejected answers and the seed must not
+// change the frames of a running match.
 func TestFramesOfARunningMatchDoNotDependOnHiddenState(t *testing.T) {
 	changed := map[string]int{}
 	for chance := range uint64(6) {

@@ -125,8 +125,8 @@ func (l *Leaderboard) void(tx *projections.Tx, mode string, e ladder.MatchVoided
 	return nil
 }
 
-// close stores a started match as the latest closed match. reason is nil, or the
-// reason of an abort.
+// close stores a started match as the latest closed match. reason is nil unless
+// the match was aborted.
 func (l *Leaderboard) close(tx *projections.Tx, mode, id string, reason any, at time.Time) error {
 	p := l.playing[id]
 	delete(l.playing, id)
@@ -147,8 +147,8 @@ func (l *Leaderboard) close(tx *projections.Tx, mode, id string, reason any, at 
 		l.matches, id, mode, l.closed[mode].UnixMilli(), ended.UnixMilli(), reason)
 }
 
-// Flush implements projections.Model. It writes the matches that are still playing.
-// So for a match that starts and ends within one batch, no such row is written.
+// Flush implements projections.Model. It writes the matches that are still being
+// played. A match that starts and ends within one batch never gets such a row.
 func (l *Leaderboard) Flush(tx *projections.Tx) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -35,8 +35,8 @@ type EndedMatch struct {
 	Seat    int
 }
 
-// History returns a bot's history. If the bot has never started a match, it
-// returns false, because such a bot is not public.
+// History returns a bot's history. If the bot has never started a match,
+// History returns false, because such a bot is not public.
 func (l *Leaderboard) History(botID string) (h History, ok bool, err error) {
 	b, rows, ok := l.find(botID)
 	if !ok {
@@ -78,7 +78,7 @@ type SeatTally struct {
 }
 
 // BySeat counts a bot's completed matches for each seat, in the order of the seats.
-// It leaves out seats that the bot never had.
+// It leaves out seats at which the bot never played.
 func (l *Leaderboard) BySeat(botID string) ([]SeatTally, error) {
 	b, rows, ok := l.find(botID)
 	if !ok {

@@ -64,7 +64,7 @@ func TestHistoryListsCompletedAndAbortedMatches(t *testing.T) {
 	}
 }
 
-// If a match's own stream has no end, the match ends at the time of the
+// If a match's own stream has no end event, the match ends at the time of the
 // ladder's event.
 func TestVoidedMatchEndsWhenItsLadderClosesIt(t *testing.T) {
 	w := newArena(t, 6)

@@ -60,7 +60,7 @@ type standing struct {
 // playing is a match that has started, but that its ladder has not closed yet.
 type playing struct {
 	seats  []string  // ids of the bots
-	ended  time.Time // the end of the match in its own stream; zero before the end
+	ended  time.Time // when the match ended according to its own stream; zero if it has not ended
 	stored bool      // whether the match has a row
 	dirty  bool      // whether Flush must write the row
 }
@@ -138,7 +138,7 @@ func (l *Leaderboard) Load(rows *sql.DB) error {
 }
 
 // Names returns the name and the owner's handle of a bot. For a removed bot, it
-// returns false, and rankings leave out the bot.
+// returns false, and rankings leave the bot out.
 type Names func(botID string) (name, owner string, ok bool)
 
 // Version returns the number of closed matches. This number changes whenever a
@@ -149,8 +149,8 @@ func (l *Leaderboard) Version() uint64 {
 	return uint64(l.matches)
 }
 
-// Rows returns a mode's current ranking. It includes every bot with a completed
-// match that is not removed.
+// Rows returns a mode's current ranking. It includes every bot that has
+// completed a match and has not been removed.
 func (l *Leaderboard) Rows(mode string, names Names) []Row { return rank(l.standings(mode), names) }
 
 // standings returns the standings of a mode's bots that have completed a match.

@@ -243,8 +243,8 @@ func TestRebuildEqualsTheLiveLeaderboard(t *testing.T) {
 	}
 }
 
-// RowsAt returns the ranking that the leaderboard had at the given time. If a writer's
-// clock goes back, a match that closes later still belongs to a later ranking.
+// RowsAt returns the ranking that the leaderboard had at the given time. Even if a
+// writer's clock goes back, a match that closes later belongs to a later ranking.
 func TestRowsAtEqualsTheRankingOfThatTime(t *testing.T) {
 	w := newArena(t, logtest.Seed(t))
 	l := newInspected()

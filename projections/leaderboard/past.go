@@ -15,8 +15,8 @@ import (
 const maxPast = 8
 
 // past caches the standings of a mode after a given match. Such standings never
-// change. It reads the standings for one match at a time, so that many requests
-// use at most one core.
+// change. It reads the standings after only one match at a time, so that many
+// requests use at most one core.
 type past struct {
 	mu     sync.Mutex
 	cached []pastStandings // the most recently read first
@@ -35,15 +35,15 @@ func (p *past) clear() {
 	p.cached = nil
 }
 
-// RowsAt returns a mode's ranking at a time. It uses the current names, and leaves
-// out bots that were removed since then.
+// RowsAt returns a mode's ranking at the given time. It uses the current names,
+// and leaves out bots that have been removed since then.
 func (l *Leaderboard) RowsAt(mode string, at time.Time, names Names) ([]Row, error) {
 	standings, err := l.standingsAt(mode, at)
 	return rank(standings, names), err
 }
 
-// Spread returns the uncertainty of each rating of a mode at a time. The
-// uncertainty is three sigma. The keys of the result are bot ids.
+// Spread returns the uncertainty of each rating of a mode at the given time.
+// The uncertainty is three sigma. The keys of the result are bot ids.
 func (l *Leaderboard) Spread(mode string, at time.Time) (map[string]float64, error) {
 	standings, err := l.standingsAt(mode, at)
 	spread := make(map[string]float64, len(standings))
@@ -70,8 +70,8 @@ func (l *Leaderboard) standingsAt(mode string, at time.Time) (map[string]standin
 	return l.past.after(rows, mode, match)
 }
 
-// after returns the standings after a match. The match 0 means before the first
-// match.
+// after returns the standings after a match. Match 0 stands for the time before
+// the first match.
 func (p *past) after(rows *sql.DB, mode string, match int64) (map[string]standing, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -52,10 +52,10 @@ func (c *channel) addEnd(matchID string, record []byte) {
 	c.ends = append(c.ends, end)
 }
 
-// since returns the records for a reader that fell behind after it had read the
-// channel up to a number. These are the ends since then, and the newest frame of
-// each match that has changed. If the channel no longer has all of these ends,
-// since returns false.
+// since returns the records for a reader that has fallen behind and has read the
+// channel only up to number n: the ends since then, and the newest frame of each
+// match that has changed. If the channel no longer has all of these ends, since
+// returns false.
 func (c *channel) since(n uint64) ([][]byte, bool) {
 	if n < c.lost {
 		return nil, false

@@ -60,9 +60,9 @@ func (h *Hub) follow(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// catchUp reads the streams of the running matches. It returns the position to
-// subscribe after. The subscription may repeat events that catchUp has read, but it
-// misses no event.
+// catchUp reads the streams of the running matches. It returns the position after
+// which to subscribe. A subscription from there may repeat events that catchUp has
+// read, but it misses no event.
 func (h *Hub) catchUp(ctx context.Context) (eventstore.Position, error) {
 	head, err := eventstore.Head(ctx, h.Log)
 	if err != nil {

@@ -56,7 +56,7 @@ type Hub struct {
 	mu       sync.RWMutex
 	running  map[string]*running
 	channels map[string]*channel // by mode; "" is all modes
-	added    signal              // signals to Await each match that becomes visible
+	added    signal              // wakes Await each time that a match becomes visible
 }
 
 // New returns an empty hub. Run fills it.

@@ -110,8 +110,8 @@ func TestListShowsRunningMatchesNewestFirst(t *testing.T) {
 	})
 }
 
-// A reader that connects again gets all frames that it missed, even if the hub
-// started after those frames.
+// A reader that reconnects gets all frames that it missed, even if the hub
+// started only after those frames.
 func TestReturningReaderGetsAllMissedFrames(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		g := s.seat(ladder.Standard, "Ann", "Bea", "Cat", "Dot")
@@ -139,7 +139,7 @@ func TestReturningReaderGetsAllMissedFrames(t *testing.T) {
 }
 
 // A slow reader skips to the newest frame, but still gets the end. A reader
-// that connects again does not skip the frames that it asked for.
+// that reconnects gets every frame that it asked for.
 func TestSlowReaderSkipsToTheNewestFrame(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		s.run()

@@ -42,9 +42,9 @@ func (h *Hub) Watch(matchID string, after int) (*Reader, bool) {
 // The reader begins with the newest frame of each match.
 func (h *Hub) WatchAll(mode string) *Reader { return &Reader{hub: h, channel: h.channels[mode]} }
 
-// Take returns the records since the last call, without waiting. The channel more
-// is closed when there are further records. If ended is true, there will be no
-// further records. Callers must not modify the records.
+// Take returns the records since the last call, without waiting. The returned
+// channel, more, is closed once there are new records. If ended is true, no more
+// records will come. Callers must not modify the records.
 func (r *Reader) Take() (records [][]byte, more <-chan struct{}, ended bool) {
 	if r.match == nil {
 		return r.takeAll()

@@ -24,7 +24,7 @@ type running struct {
 	frames  feed          // the match's own records, by seq
 	latest  *encodedFrame // nil before the first frame
 	end     []byte        // the last record; nil until the match has ended
-	closed  bool          // there will be no further record
+	closed  bool          // no more records will come
 	moved   signal        // signals each record and the end
 }
 
@@ -93,8 +93,8 @@ func (m *running) begin(e match.Started, at eventstore.Position, when time.Time)
 	return nil
 }
 
-// show adds a frame as the newest frame. The caller must hold the hub's lock,
-// unless the match is not visible yet.
+// show adds a frame as the newest frame. If the match is already visible, the
+// caller must hold the hub's lock.
 func (m *running) show(f *encodedFrame) {
 	m.frames.add(record("frame", f.seq, f.json))
 	m.latest = f

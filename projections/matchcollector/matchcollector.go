@@ -1,7 +1,7 @@
 // Package matchcollector collects the events of running matches during one read
-// of the whole log. So a match is complete in memory when the read reaches the
-// ladder's event that ends the match. Reading the stream of each match instead
-// would look up the events one by one
+// of the whole log. So a match is complete in memory by the time the read
+// reaches the ladder's event that ends the match. Reading each match's stream
+// instead would mean looking up the events one by one
 // (docs/adr/0034-ended-matches-are-collected-in-one-read.md). The package does
 // not decode events.
 package matchcollector

@@ -132,7 +132,7 @@ func TestListFollowsACompletedMatch(t *testing.T) {
 }
 
 // Before its first match, a bot has the rating 0.0. So the first rating change
-// is the new rating.
+// equals the new rating.
 func TestRatingDeltaOfAFirstMatch(t *testing.T) {
 	w := newFixture(t)
 	g := w.Complete(ladder.Standard, w.bots[:4]...)
@@ -178,7 +178,8 @@ func TestListFollowsAnAbortedMatch(t *testing.T) {
 	require.Equal(t, want, w.get(g.MatchID), "an aborted match")
 }
 
-// A list shows no match that never started. Voided still explains what happened to it.
+// Lists leave out a match that never started, but Voided still explains what happened
+// to it.
 func TestMatchThatIsVoidedBeforeItStarts(t *testing.T) {
 	w := newFixture(t)
 	tables, parley := w.Seat(ladder.Standard, w.bots...), w.Seat(ladder.Parley, w.other...)[0]
@@ -212,7 +213,7 @@ func TestListSelectsAndOrders(t *testing.T) {
 	tables := w.Seat(ladder.Standard, w.bots...)
 	parley := w.Seat(ladder.Parley, w.other...)[0]
 	require.Len(t, tables, 2)
-	// These matches start in a different order than the one in which they were
+	// These matches start in a different order from the one in which they were
 	// seated.
 	parley.Start()
 	tables[1].Start()

@@ -50,9 +50,9 @@ func prepare(rows *sql.DB) (q *queries, err error) {
 }
 
 // merged returns a query that lists matches of the bot ?1, newest first. It selects
-// n kinds of matches whose numbers are less than ?2. The table stores the
-// matches of each kind in order. So SQLite only has to merge the kinds, and reads
-// only the rows of the page.
+// n kinds of matches whose numbers are less than ?2. The table stores the matches
+// of each kind in order, so SQLite only has to merge the kinds and reads only the
+// rows of the page.
 func merged(n int) string {
 	ranges := make([]string, n)
 	for i := range ranges {
@@ -78,9 +78,9 @@ func (m *Matches) Voided(id string) (mode, reason string, found bool, err error)
 	return mode, reason, err == nil, ignoreNoRows(err)
 }
 
-// List returns a page of matches, the latest seated first. next is the Before of
-// the next page, or "" if this is the last page. known is false if Before is not
-// the id of a match that has started.
+// List returns a page of matches, the most recently seated first. next is the
+// Before of the next page, or "" if this is the last page. known is false if
+// Before is not the id of a match that has started.
 func (m *Matches) List(query Query) (page []Summary, next string, known bool, err error) {
 	q := m.queries.Load()
 	s := selection{query.BotID, query.Mode, query.Status}
@@ -100,7 +100,7 @@ func (m *Matches) List(query Query) (page []Summary, next string, known bool, er
 	if err != nil || len(found) == 0 {
 		return []Summary{}, "", true, err
 	}
-	// The numbers of matches have no gaps. So a match can be out of reach only if
+	// The numbers of matches have no gaps, so a match can be out of reach only if
 	// at least Reachable newer matches were seated.
 	if last-found[len(found)-1].seq >= Reachable {
 		edge, err := m.edges.of(s, at, func() (int64, int64, error) { return q.edge(bot, kinds) })
@@ -186,7 +186,7 @@ func (r *row) columns() []any {
 	return []any{&r.seq, &r.ID, &r.Mode, &r.Status, &r.StartedAt, &r.ended, &r.players, &r.Reason}
 }
 
-// scan reads one summary. The columns may include further destinations at the end.
+// scan reads one summary. The columns may end with additional destinations.
 func (r *row) scan(from interface{ Scan(into ...any) error }, columns []any) (en entry, err error) {
 	if err := from.Scan(columns...); err != nil {
 		return entry{}, err

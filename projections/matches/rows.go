@@ -43,7 +43,7 @@ func kindsOf(mode, status string) []any {
 type entry struct {
 	Summary
 	seq    int64
-	ended  string // the time when the match's stream ended; hidden until the ladder closes the match
+	ended  string // when the match ended according to its stream; hidden until the ladder closes the match
 	kind   int    // the kind of the match's rows in the table listed
 	stored bool
 }

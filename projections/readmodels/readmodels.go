@@ -11,7 +11,7 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// Set contains one of each read model.
+// Set contains one instance of each read model.
 type Set struct {
 	Directory   *directory.Directory
 	Matches     *matches.Matches

@@ -97,7 +97,7 @@ func open(signed []byte, mode, suffix string, key ed25519.PublicKey) (Head, erro
 	var c checkpoint.Checkpoint
 	rest, err := c.Unmarshal([]byte(n.Text))
 	if err != nil || len(rest) > 0 || len(c.Hash) != rfc6962.DefaultHasher.Size() {
-		return Head{}, fmt.Errorf("%w: its text must be origin, size and root", errHead)
+		return Head{}, fmt.Errorf("%w: its text must consist of origin, size and root", errHead)
 	}
 	return Head{Origin: origin, Size: c.Size, Root: c.Hash}, nil
 }

@@ -27,7 +27,7 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// storedHashes is a tree in memory, made by package tlog.
+// storedHashes is a tree in memory, built by package tlog.
 type storedHashes []tlog.Hash
 
 func (s storedHashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
@@ -60,7 +60,7 @@ func hashesOf(list [][]byte) []tlog.Hash {
 }
 
 // expectedEntry makes the entry of an event by its definition in docs/audit.md. The
-// leaf is empty if the event adds none to the tree of results.
+// leaf is empty if the event adds no leaf to the tree of results.
 func expectedEntry(t testing.TB, r eventstore.Recorded, leaf []byte) []byte {
 	sum := sha256.Sum256(r.Data)
 	fields := map[string]any{"revision": uint64(r.Revision), "type": r.Type, "sha256": hex.EncodeToString(sum[:])}
@@ -75,8 +75,9 @@ func expectedEntry(t testing.TB, r eventstore.Recorded, leaf []byte) []byte {
 	return canonical
 }
 
-// play closes three matches of the standard ladder: rated, aborted, and voided
-// before its start. It returns the leaf of each event of the ladder.
+// closeThree closes three matches of the standard ladder: one that is rated,
+// one that is aborted, and one that is voided before its start. It returns the
+// leaf of each event of the ladder.
 func (w *fixture) closeThree() (leaves [][]byte) {
 	rated := w.play.Complete(ladder.Standard, w.play.Register("ada", ladder.Standard, "x", "y", "z")...)
 	aborted := w.stop(ladder.Standard, 1)
@@ -166,8 +167,8 @@ func (w *fixture) requireTile(tile tlog.Tile, want []byte) {
 	require.Equal(w.t, want, data, tile)
 }
 
-// A hole in the ladder's stream stops the model, because the entries would have
-// other indices than the events.
+// A hole in the ladder's stream stops the model, because the indices of the
+// entries would no longer match the revisions of the events.
 func TestMissingLadderEventStopsTheModel(t *testing.T) {
 	w := newFixture(t)
 	w.stop(ladder.Standard, 1)
@@ -287,7 +288,7 @@ func TestOpenLadderChecksSignedHeads(t *testing.T) {
 	_, err = signedlog.OpenLadder(signed, "standard", public)
 	require.ErrorContains(t, err, "of mode standard")
 	_, err = signedlog.Open(signed, "parley", public)
-	require.ErrorContains(t, err, "of mode parley", "a head of one tree is none of the other")
+	require.ErrorContains(t, err, "of mode parley", "a head of one tree is not a head of the other")
 	text, err := signedlog.VerifierKey(h.Origin, public)
 	require.NoError(t, err)
 	v, err := note.NewVerifier(text)

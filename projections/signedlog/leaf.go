@@ -70,7 +70,7 @@ func leafOf(ctx context.Context, log eventstore.Log, r eventstore.Recorded) (id 
 		return e.MatchID, leaf, err
 	case ladder.MatchVoided:
 		if e.Why == ladder.WhyBeacon {
-			return e.MatchID, nil, nil // also if another process starts the match at the same time
+			return e.MatchID, nil, nil // even if another process starts the match at the same time
 		}
 		started, err := startedBefore(ctx, log, e.MatchID, r.Position)
 		if err != nil || !started {

@@ -12,7 +12,7 @@ import (
 
 // Recompute builds a mode's tree only from the log, without the rows, and
 // returns the tree's head. It stops after size leaves or at the end of the log,
-// whichever is first. It calls report after each leaf.
+// whichever comes first. It calls report after each leaf.
 func Recompute(ctx context.Context, log eventstore.Log, mode string, size uint64, report func(leaves uint64)) (Head, error) {
 	tree := factory.NewEmptyRange(0)
 	for r, err := range log.Read(ctx, eventstore.StreamID(ladder.Stream(mode)), 0, eventstore.ReadOptions{}) {

@@ -7,8 +7,8 @@
 //     including each seating. Its origin is [LadderOrigin].
 //
 // An auditor who has stored a head can check that a match or an event is in the
-// tree, and that a later head continues the stored head. So the arena cannot
-// change or drop a match or a seating unnoticed.
+// tree, and that a later head continues the stored head. This means that the
+// arena cannot change or drop a match or a seating without being noticed.
 //
 // The rows contain only hashes and the entries of the ladder trees. When the
 // ladder closes a match, the model builds the leaf from the match's own stream.
@@ -139,7 +139,8 @@ func (s *SignedLog) addEntry(tx *projections.Tx, mode string, place uint64, entr
 	return s.append(tx, ladderTree(mode), rfc6962.DefaultHasher.HashLeaf(entry))
 }
 
-// append appends a leaf to a tree, and stores the nodes that this completes.
+// append appends a leaf to a tree, and stores the nodes that the leaf
+// completes.
 func (s *SignedLog) append(tx *projections.Tx, name string, hash []byte) error {
 	var failed error
 	err := s.trees[name].Append(hash, func(n compact.NodeID, hash []byte) {

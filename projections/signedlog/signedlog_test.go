@@ -238,8 +238,8 @@ func TestRebuiltAndResumedTreesAreEqual(t *testing.T) {
 	require.Contains(t, arenatest.Dump(t, resumed), "leaves")
 }
 
-// A match that starts after its ladder voided it has no leaf. This is also true
-// in a rebuild, which reads the stream after that start.
+// A match that starts after its ladder voided it has no leaf. This must also
+// hold in a rebuild, which reads the stream only after the match has started.
 func TestMatchStartedAfterItsVoidHasNoLeaf(t *testing.T) {
 	w := newFixture(t)
 	g := w.begin(ladder.Standard, 1)
@@ -249,9 +249,9 @@ func TestMatchStartedAfterItsVoidHasNoLeaf(t *testing.T) {
 	require.Zero(t, w.head(ladder.Standard).Size)
 }
 
-// A match that is voided because of the beacon has no leaf, even if a process that
-// lost its lease voids it just after another process has started it. Otherwise
-// such a void would stop the model, and so all play.
+// A match that is voided because of the beacon has no leaf. This holds even if a
+// process that has lost its lease voids the match just after another process has
+// started it. Otherwise, such a void would stop the model, and with it all play.
 func TestMatchVoidedForTheBeaconHasNoLeaf(t *testing.T) {
 	w := newFixture(t)
 	g := w.begin(ladder.Standard, 1)
@@ -261,7 +261,7 @@ func TestMatchVoidedForTheBeaconHasNoLeaf(t *testing.T) {
 	require.Zero(t, w.head(ladder.Standard).Size)
 }
 
-// away is a log whose streams cannot be read for a while.
+// away is a log in which the next few reads of streams fail.
 type away struct {
 	*memory.Log
 	reads atomic.Int32
