@@ -1659,7 +1659,7 @@ def check_ladder(mode, names, with_matches):
         mode, ladder.revision, in_tree, ladder.counts["tables"], ladder.counts["rated"], sum(ladder.voids.values()), voids and " (%s)" % voids,
         ladder.counts["repeated"], ladder.counts["seatings"], ladder.counts["rounds"], ladder.counts["commitments"], matches))
     if len(ladder.rests) > 1:
-        print("the usual rest of the bots changed: %s ms" % ", ".join(map(str, ladder.rests)))
+        print("the bots' rest time changed: %s ms" % ", ".join(map(str, ladder.rests)))
     for what, (count, first) in sorted(ladder.warnings.items()):
         print("WARNING: %d seatings (the first at revision %d) %s" % (count, first, what))
     if not sources.platform_key:

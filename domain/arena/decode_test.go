@@ -11,7 +11,7 @@ import (
 )
 
 // stored lists every event with the name and the JSON that the log stores.
-// Neither may ever change.
+// These names and this JSON must never change.
 var stored = []struct {
 	decode func(string, []byte) (arena.Event, error)
 	event  arena.Event
@@ -71,8 +71,8 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that every event that decodes survives a round trip through
-// JSON.
+// FuzzDecode checks that every event that can be decoded survives a round trip
+// through JSON.
 func FuzzDecode(f *testing.F) {
 	for _, s := range stored {
 		f.Add(s.name, []byte(s.data))

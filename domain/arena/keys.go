@@ -17,8 +17,8 @@ type PlatformKeyPublished struct {
 }
 
 // EmailKeyAdded commits the arena to its email key. The arena derives keys from
-// it: to hash the addresses in the names of email streams, and to encrypt
-// sign-in tokens.
+// the email key, to hash the addresses in the names of email streams and to
+// encrypt sign-in tokens.
 type EmailKeyAdded struct {
 	Hash Hash `json:"hash"`
 }

@@ -443,7 +443,7 @@ func drawMatch(rng *rand.Rand) (before []rating.Rating, placements []int) {
 }
 
 // drawHalf draws a match in which x·log₂e is a half, or very close to it, for
-// the first two bots. Then the rounding of k may decide the last bits.
+// the first two bots. In that case, the rounding of k may decide the last bits.
 func drawHalf(rng *rand.Rand) (before []rating.Rating, placements []int) {
 	before, placements = drawMatch(rng)
 	x := (float64(rng.IntN(12)) + 0.5) * math.Ln2

@@ -62,7 +62,7 @@ func TestARunningMatchIsReported(t *testing.T) {
 	require.NotPanics(t, func() { audit.Match(r, audit.Evidence{}) })
 }
 
-// Pretty-printing does not change a record.
+// Pretty-printing a record does not change the result of its audit.
 func TestWhiteSpaceDoesNotMatter(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, json.Indent(&b, small(t), "", "  "))

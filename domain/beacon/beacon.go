@@ -146,8 +146,8 @@ func (c Chain) Time(round uint64) time.Time {
 	return c.Genesis.Add(time.Duration(round-1) * c.Period)
 }
 
-// Newest returns the newest round that exists at a time, or 0 before the first
-// round.
+// Newest returns the newest round that exists at the given time, or 0 before
+// the first round.
 func (c Chain) Newest(at time.Time) uint64 {
 	if at.Before(c.Genesis) {
 		return 0
@@ -161,7 +161,7 @@ func (c Chain) After(tick time.Time) uint64 {
 	return c.first(tick.Add(Margin * c.Period))
 }
 
-// first returns the first round that appears at a time or later.
+// first returns the first round that appears at or after the given time.
 func (c Chain) first(at time.Time) uint64 {
 	round := max(1, c.Newest(at))
 	if c.Time(round).Before(at) {

@@ -201,8 +201,8 @@ func (w *walk) audit(before *State) string {
 	return broken(&w.State)
 }
 
-// flow returns, for each resource, how many cards all hands together have gained
-// in the last step. before is the state that preceded it.
+// flow returns, for each resource, how many cards all hands together gained in
+// the last step. before is the state that preceded it.
 func (w *walk) flow(before *State) (flow [board.Resources]int) {
 	for seat := range MaxSeats {
 		for r := range flow {

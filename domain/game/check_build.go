@@ -85,7 +85,8 @@ func (p *Public) checkRoadsLeft(seat uint8, n int) *Illegal {
 	return nil
 }
 
-// unreachable returns the rule that forbids a seat to build a road on an edge.
+// unreachable returns the rule that forbids a seat from building a road on an
+// edge.
 func (p *Public) unreachable(seat, e uint8) *Illegal {
 	if owner := p.roadAt(e); owner != board.None {
 		return illegal(ReasonEdgeTaken, "a road of seat %d lies on edge %d", owner, e)

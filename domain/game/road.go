@@ -29,8 +29,8 @@ func longestThrough(roads board.EdgeSet, stops board.VertexSet, e uint8) uint8 {
 	return 1 + bothWays(roads.Without(e), stops, ends[0], ends[1])
 }
 
-// bothWays returns how many edges of roads can extend a trail, at most, at its
-// two ends, head and tail.
+// bothWays returns the maximum number of edges of roads by which a trail can be
+// extended at its two ends, head and tail.
 func bothWays(roads board.EdgeSet, stops board.VertexSet, head, tail uint8) uint8 {
 	longest := oneWay(roads, stops, tail)
 	if stops.Has(head) {

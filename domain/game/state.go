@@ -103,7 +103,7 @@ func (s *State) TrueScore(seat uint8) int {
 }
 
 // Placements returns the final position of each seat of a game that is over: 1
-// is the best. Tied seats share a place, and the places after it are skipped,
+// is the best. Tied seats share a place, and the following places are skipped,
 // as in 1, 2, 2, 4. A seat that does not play has 0. The winner is first even
 // if another seat has more points.
 func (s *State) Placements() [MaxSeats]uint8 {
@@ -151,9 +151,9 @@ func (s *State) Default(seat uint8) Action {
 // surplus returns how many cards a seat must discard.
 func (s *State) surplus(seat uint8) int { return int(s.HandCounts[seat]) / 2 }
 
-// largest chooses n cards of a hand one by one, each from the pile that is then
-// the largest. Among equal piles it chooses the first in the order of
-// resources.
+// largest chooses n cards of a hand one by one, each from the pile that is the
+// largest at that point. If several piles are equally large, it chooses the
+// first one in the order of resources.
 func (s *State) largest(seat uint8, n int) Cards {
 	hand, taken := s.Hands[seat], Cards{}
 	for range n {

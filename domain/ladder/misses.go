@@ -71,8 +71,8 @@ type Absentee struct {
 }
 
 // Absentees returns the candidates that the arena should pause because their
-// streak of misses is a week old. It keeps their order. It leaves out bots that
-// are in a match, because they may still answer.
+// streak of misses is a week old. They are in the same order as in candidates.
+// Absentees leaves out bots that are in a match, because they may still answer.
 func (l Ladder) Absentees(candidates []Candidate, now time.Time) []Absentee {
 	var absent []Absentee
 	for _, c := range candidates {

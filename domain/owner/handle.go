@@ -27,8 +27,8 @@ type formerHandle struct {
 	at     time.Time
 }
 
-// ChooseHandle changes the account's handle. The account must have claimed the
-// new handle before.
+// ChooseHandle changes the account's handle. The account must already have
+// claimed the new handle.
 func (a Account) ChooseHandle(handle string) []Event {
 	if a.Handle == handle {
 		return nil

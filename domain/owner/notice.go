@@ -2,7 +2,7 @@ package owner
 
 import "time"
 
-// NoticeLimit is how many notices an owner gets within NoticeWindow. Any more
+// NoticeLimit is how many notices an owner gets within NoticeWindow. Later
 // notices wait.
 const (
 	NoticeLimit  = 5

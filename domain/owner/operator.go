@@ -5,9 +5,9 @@ import "strings"
 // An operator's order takes effect immediately and needs a reason. Running
 // matches continue.
 
-// Suspend keeps all of the account's bots out of matchmaking. The account may
-// then only read. It returns no event if the account is already suspended. It
-// may fail with ErrNoReason or ErrOwnerGone.
+// Suspend keeps all of the account's bots out of matchmaking. A suspended
+// account may only read. Suspend returns no event if the account is already
+// suspended. It may fail with ErrNoReason or ErrOwnerGone.
 func (a Account) Suspend(reason string) ([]Event, error) {
 	reason, err := a.ordered(reason)
 	if err != nil || a.Suspended {
