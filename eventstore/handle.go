@@ -31,11 +31,11 @@ func (k Kind[S, E]) Fold(state S, r Recorded) (S, error) {
 	return k.Evolve(state, e, m.At), nil
 }
 
-// Load folds a whole stream onto zero. It returns the state and the revision
-// that an append must expect. If all events of a stream have expired, Load
-// returns NoStream, as it does for a stream that does not exist. An append at
-// NoStream then fails with a *WrongVersionError whose Current is the revision
-// to expect. Handle deals with this case.
+// Load folds a whole stream, starting with the state zero. It returns the state
+// and the revision that an append must expect. If all events of a stream have
+// expired, Load returns NoStream, as it does for a stream that does not exist.
+// An append at NoStream then fails with a *WrongVersionError whose Current is
+// the revision to expect. Handle deals with this case.
 func (k Kind[S, E]) Load(ctx context.Context, log Log, id StreamID, zero S) (S, Expected, error) {
 	state, expected := zero, NoStream
 	for r, err := range log.Read(ctx, id, 0, ReadOptions{}) {
@@ -78,8 +78,8 @@ const handleTries = 20
 // so decide may be called more than once. If decide returns an error, Handle
 // returns it unchanged.
 //
-// It returns the state after the append and the position of the last event. A
-// caller can use this position to wait until a projection has reached it. If
+// Handle returns the state after the append and the position of the last event.
+// A caller can use this position to wait until a projection has reached it. If
 // decide returns no events, Handle appends nothing and the position is 0.
 func (k Kind[S, E]) Handle(ctx context.Context, log Log, id StreamID, zero S, m Metadata, decide func(S) ([]E, error)) (S, Position, error) {
 	// If a stream appears empty when it is loaded, its events may have

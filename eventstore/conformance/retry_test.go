@@ -9,7 +9,7 @@ import (
 var retryCases = []conformanceCase{
 	{"retry/exact revision", "Append, idempotence: if expected < current and all ids are equal, the original result is returned", retryExact},
 	{"retry/a prefix of the stored events", "Append, idempotence: a prefix of the stored events is a retry too", retryPrefix},
-	{"retry/ids that differ", "Append, idempotence: if expected < current and the ids differ, the version is wrong", retryDiffers},
+	{"retry/ids that differ", "Append, idempotence: if expected < current and the ids differ, the append fails with a wrong version", retryDiffers},
 	{"retry/a known id at the current revision", "Append, idempotence: if expected = current, an event with a known id is stored as new", knownIDAtCurrent},
 	{"retry/any and exists", "Append, idempotence: with any and stream_exists, the first id decides", retryByID},
 	{"retry/any, known and unknown ids", "Append, idempotence: if the first id is known, the stream must contain all the others", retryMixed},

@@ -97,7 +97,8 @@ func (l *Log) from(p eventstore.Position, d eventstore.Direction) ([]eventstore.
 
 // deliver yields events in the direction and up to the limit of opt. If the
 // context ends first, deliver yields the context's error last. If the context
-// has already ended, even a read of no events fails, as it does over a network.
+// has already ended, even a read of no events fails, as it would over a
+// network.
 func deliver(ctx context.Context, events []eventstore.Recorded, opt eventstore.ReadOptions, yield func(eventstore.Recorded, error) bool) {
 	n := len(events)
 	if opt.Limit > 0 {
