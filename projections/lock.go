@@ -16,8 +16,8 @@ import (
 var ErrInUse = errors.New("the read models are in use by another process")
 
 // Lock reserves a folder of read models for this process. Call release to unlock
-// the folder. The folder is also unlocked when the process ends, even after kill
-// -9.
+// the folder. If the process ends or is killed, even with kill -9, the folder is
+// unlocked too.
 func Lock(dir string) (release func() error, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

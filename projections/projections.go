@@ -34,8 +34,8 @@ type Model interface {
 	Filter() eventstore.Filter
 
 	// Load rebuilds the model's memory from committed rows. The model may keep
-	// the handle rows, to answer queries later. The Runner calls Load before
-	// the first Apply, and again whenever rows were deleted or rolled back.
+	// the *sql.DB to answer queries later. The Runner calls Load before the
+	// first Apply, and again whenever rows were deleted or rolled back.
 	Load(rows *sql.DB) error
 
 	// Apply folds one selected event. Its writes commit together with the

@@ -199,9 +199,9 @@ func (a *Accounts) readAddress(ctx context.Context, ownerID string) (string, err
 // because the log was restored from a backup.
 var errGap = errors.New("the stream does not continue after the last folded event")
 
-// catchUp folds the events that were stored since the last fold. If another call
-// has already read the log, and that read began after since, catchUp uses its
-// result instead of reading again.
+// catchUp folds the events that were stored since the last fold. If another
+// call's read began after the given time, catchUp uses that call's result
+// instead of reading again.
 func (a *Accounts) catchUp(ctx context.Context, e *entry, since time.Time) (owner.Account, eventstore.Revision, error) {
 	if err := e.reading.Acquire(ctx, 1); err != nil {
 		return owner.Account{}, 0, fmt.Errorf("read %s: %w", e.stream, err)
@@ -250,8 +250,8 @@ func (a *Accounts) state(e *entry) (owner.Account, eventstore.Revision) {
 }
 
 // fresh returns the cached account, and reports whether the account is at most
-// Stale old. It is if the account was current at some time since Run began to
-// follow the log, and Run is at most Stale behind the log.
+// Stale old. The account is fresh if it was current at some time since Run
+// began to follow the log, and if Run is at most Stale behind the log.
 func (a *Accounts) fresh(e *entry, now time.Time) (owner.Account, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -1,8 +1,8 @@
 // Package directory is the read model that finds accounts by their keys and
 // bots. It also finds a bot's name, URL and status, and an owner's handle.
 // Every request and every tick uses the directory, so all its data is in
-// memory. When the process starts again, it restores this data from the rows.
-// The calls with which owners manage their accounts use projections/accounts
+// memory. After a restart, the directory restores this data from the rows. The
+// calls with which owners manage their accounts use projections/accounts
 // instead.
 package directory
 

@@ -57,7 +57,8 @@ type standing struct {
 	games  int
 }
 
-// playing is a match that has started, but that its ladder has not closed yet.
+// playing is a match that has started but has not been closed by its ladder
+// yet.
 type playing struct {
 	seats  []string  // ids of the bots
 	ended  time.Time // when the match ended according to its own stream; zero if it has not ended

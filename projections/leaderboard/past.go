@@ -15,7 +15,7 @@ import (
 const maxPast = 8
 
 // past caches the standings of a mode after a given match. Such standings never
-// change. It reads the standings after only one match at a time, so that many
+// change. past reads the standings after only one match at a time, so that many
 // requests use at most one core.
 type past struct {
 	mu     sync.Mutex

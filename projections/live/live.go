@@ -26,9 +26,9 @@ import (
 // Options configure a Hub. All fields are required.
 type Options struct {
 	Log eventstore.Log
-	// Running lists the matches that have started and that their ladders have not
-	// closed. The list must be up to date with all events that were stored before
-	// the call.
+	// Running lists the matches that have started but have not been closed by
+	// their ladders. The list must be up to date with all events that were stored
+	// before the call.
 	Running func(ctx context.Context) ([]string, error)
 	// Ended returns the summary of a match that its ladder has closed. at is
 	// the log position of the ladder's event. Ended waits until the match list

@@ -15,8 +15,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// maxBytes is the maximum memory for running matches. If a match exceeds it,
-// callers read the match from its stream.
+// maxBytes is the maximum memory for running matches. If a match does not fit,
+// callers read it from its stream.
 const maxBytes = 512 << 20
 
 // overhead is an estimate of the memory that one event uses in addition to its

@@ -196,7 +196,7 @@ func (h *holed) Subscribe(ctx context.Context, from eventstore.Position, f event
 	}
 }
 
-// modelTiles reads tiles from the model. It counts them.
+// modelTiles reads tiles from the model and counts them.
 type modelTiles struct {
 	*fixture
 	read int

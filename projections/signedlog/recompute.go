@@ -10,7 +10,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// Recompute builds a mode's tree only from the log, without the rows, and
+// Recompute builds a mode's tree from the log only, without the rows, and
 // returns the tree's head. It stops after size leaves or at the end of the log,
 // whichever comes first. It calls report after each leaf.
 func Recompute(ctx context.Context, log eventstore.Log, mode string, size uint64, report func(leaves uint64)) (Head, error) {

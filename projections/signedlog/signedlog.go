@@ -7,8 +7,8 @@
 //     including each seating. Its origin is [LadderOrigin].
 //
 // An auditor who has stored a head can check that a match or an event is in the
-// tree, and that a later head continues the stored head. This means that the
-// arena cannot change or drop a match or a seating without being noticed.
+// tree, and that a later head continues the stored head. So the arena cannot
+// secretly change or drop a match or a seating.
 //
 // The rows contain only hashes and the entries of the ladder trees. When the
 // ladder closes a match, the model builds the leaf from the match's own stream.
