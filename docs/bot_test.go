@@ -155,6 +155,14 @@ func TestTheExampleBotRefusesAPortInOneLine(t *testing.T) {
 // exampleBot starts the example bot in a folder.
 func exampleBot(t *testing.T, dir string) runningBot {
 	t.Helper()
+	bot := pythonBot(t)
+	bot.Dir = dir
+	return startBot(t, bot)
+}
+
+// pythonBot returns the example bot, in a new folder. It listens on a free port.
+func pythonBot(t *testing.T) *exec.Cmd {
+	t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		require.Empty(t, os.Getenv("CI"), "CI installs python3: make deps")
@@ -163,8 +171,8 @@ func exampleBot(t *testing.T, dir string) runningBot {
 	program, err := filepath.Abs("example_bot.py")
 	require.NoError(t, err)
 	bot := exec.CommandContext(t.Context(), python, program, "0")
-	bot.Dir = dir
-	return startBot(t, bot)
+	bot.Dir = t.TempDir()
+	return bot
 }
 
 func ping(t *testing.T, ctx context.Context, url string) string {

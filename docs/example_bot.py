@@ -2,6 +2,10 @@
 
     python3 example_bot.py [PORT]
 
+Set ARENA_PUBLIC_KEY to the arena's publicKey, and ARENA_RECIPIENT to the host of
+the bot's URL or to BOT-ID@HOST. Then the bot accepts only connections that the
+arena signed for it ("Verify the upgrade" in docs/protocol.md).
+
 It places its settlements on the first legal vertices, discards from its largest
 piles, and otherwise ends its turns. To improve it, change answer().
 docs/protocol.md describes the requests and lists the actions.
@@ -15,6 +19,7 @@ import secrets
 import socketserver
 import struct
 import sys
+import time
 from http.server import BaseHTTPRequestHandler
 
 # The vertices and edges of the board ("The board" in docs/rules.md). Requests do
@@ -53,6 +58,65 @@ def half(hand):
     return cards
 
 
+# Ed25519 (RFC 8032), which Python's library lacks. Points are (X, Y, Z, T).
+P, D = 2**255 - 19, -121665 * pow(121666, -1, 2**255 - 19)
+
+
+def add(a, b):
+    s, t = (a[1] - a[0]) * (b[1] - b[0]), (a[1] + a[0]) * (b[1] + b[0])
+    u, v = 2 * a[3] * b[3] * D, 2 * a[2] * b[2]
+    e, f, g, h = t - s, v - u, v + u, t + s
+    return e * f % P, g * h % P, f * g % P, e * h % P
+
+
+def times(n, point):
+    total = (0, 1, 1, 0)
+    while n:
+        if n & 1:
+            total = add(total, point)
+        point, n = add(point, point), n >> 1
+    return total
+
+
+def decode(data):
+    """Returns the point that 32 bytes encode."""
+    y = int.from_bytes(data, "little") & (1 << 255) - 1
+    square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
+    x = pow(square, (P + 3) // 8, P)
+    if (x * x - square) % P:
+        x = x * pow(2, (P - 1) // 4, P) % P
+    if (x * x - square) % P or y >= P:
+        raise ValueError("not a point")
+    if x % 2 != data[31] >> 7:
+        x = P - x
+    return x, y, 1, x * y % P
+
+
+BASE = decode((4 * pow(5, -1, P) % P).to_bytes(32, "little"))
+
+
+def signed(text, signature, key):
+    """Tells whether a signature is the key's signature of a text."""
+    try:
+        signature, key = base64.b64decode(signature, validate=True), base64.b64decode(key)
+        r, s = decode(signature[:32]), int.from_bytes(signature[32:], "little")
+        k = int.from_bytes(hashlib.sha512(signature[:32] + key + text.encode()).digest(), "little")
+        a, b = times(s, BASE), add(r, times(k, decode(key)))
+    except (ValueError, IndexError):
+        return False
+    return len(signature) == 64 and not (a[0] * b[2] - b[0] * a[2]) % P and not (a[1] * b[2] - b[1] * a[2]) % P
+
+
+def verified(headers):
+    """Tells whether the arena signed these headers of an upgrade, for this bot, just now."""
+    names = ["timestamp", "match", "recipient", "commitment", "beacon-round", "log-index"]
+    values = [headers.get("x-arena-" + name, "") for name in names]
+    text = "\n".join(["x-arena-signature-v2"] + values)
+    return (values[0].isdecimal() and abs(time.time() - int(values[0]) / 1000) <= 30
+            and ("@" + values[2]).endswith("@" + RECIPIENT)
+            and signed(text, headers.get("x-arena-signature-v2", ""), KEY))
+
+
 def nonce(match):
     """Returns the bot's share of a match's seed: an HMAC that only its owner can compute."""
     return hmac.new(SECRET, match.encode(), hashlib.sha256).hexdigest()
@@ -79,16 +143,21 @@ class Bot(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(b"pong")
         elif "Sec-WebSocket-Key" not in self.headers:
-            self.send_response(426)  # not a WebSocket client, for example a browser
-            self.send_header("Upgrade", "websocket")
-            self.send_header("Connection", "Upgrade")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            self.refuse(426)  # not a WebSocket client, for example a browser
+        elif KEY and not verified(self.headers):
+            self.refuse(401)
         else:
             self.upgrade()
             while (frame := self.receive()) is not None:
                 request = json.loads(frame)
                 self.send(1, json.dumps({"id": request["id"], "action": answer(request)}).encode())
+
+    def refuse(self, status):
+        self.send_response(status)
+        self.send_header("Upgrade", "websocket")
+        self.send_header("Connection", "Upgrade")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
 
     def upgrade(self):
         key = self.headers["Sec-WebSocket-Key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
@@ -144,6 +213,8 @@ def listen(port):
 if __name__ == "__main__":
     with listen(sys.argv[1] if len(sys.argv) > 1 else 9002) as server:
         SECRET = secret()
+        KEY = os.environ.get("ARENA_PUBLIC_KEY", "")
+        RECIPIENT = os.environ.get("ARENA_RECIPIENT") or "%s:%d" % server.server_address
         print("http://%s:%d" % server.server_address, flush=True)
         try:
             server.serve_forever()

@@ -25,7 +25,13 @@ func TestTheQuickStartsPythonIsTheExampleBot(t *testing.T) {
 	logtest.RequireSameText(t, read(t, "example_bot.py"), block(t, "python"))
 }
 
-func TestTheQuickStartsGoPlays(t *testing.T) {
+func TestTheQuickStartsGoPlays(t *testing.T) { playsWell(t, goBot(t)) }
+
+func TestTheQuickStartsTypeScriptPlays(t *testing.T) { playsWell(t, typeScriptBot(t)) }
+
+// goBot builds the bot in Go. It listens on a free port.
+func goBot(t *testing.T) *exec.Cmd {
+	t.Helper()
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "main.go"), filepath.Join(dir, "bot")
 	require.NoError(t, os.WriteFile(source, []byte(block(t, "go")), 0o600))
@@ -36,10 +42,12 @@ func TestTheQuickStartsGoPlays(t *testing.T) {
 	require.NoError(t, err, string(said))
 	bot := exec.CommandContext(t.Context(), program, "0")
 	bot.Dir = dir
-	playsWell(t, bot)
+	return bot
 }
 
-func TestTheQuickStartsTypeScriptPlays(t *testing.T) {
+// typeScriptBot writes the bot in TypeScript to a file. It listens on a free port.
+func typeScriptBot(t *testing.T) *exec.Cmd {
+	t.Helper()
 	node, err := exec.LookPath("node")
 	cache, cacheErr := os.UserCacheDir()
 	require.NoError(t, cacheErr)
@@ -57,10 +65,10 @@ func TestTheQuickStartsTypeScriptPlays(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "bot.ts"), []byte(block(t, "ts")), 0o600))
 	bot := exec.CommandContext(t.Context(), node, "--import", "tsx", "bot.ts", "0")
 	bot.Dir = dir
-	playsWell(t, bot)
+	return bot
 }
 
-// playsWell starts a bot that listens on a free port, and lets it play.
+// playsWell starts a bot and lets it play.
 func playsWell(t *testing.T, bot *exec.Cmd) {
 	t.Helper()
 	running := startBot(t, bot)

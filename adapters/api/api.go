@@ -57,9 +57,9 @@ type Checker interface {
 	// error message is a sentence for the owner. Allowed does not open a
 	// connection.
 	Allowed(url string) error
-	// Check runs the deploy check. It yields each step as soon as the step is
-	// done, and stops after the first step that fails.
-	Check(ctx context.Context, url string) iter.Seq[rest.Step]
+	// Check runs the deploy check of a bot. It yields each step as soon as the
+	// step is done, and stops after the first step that fails.
+	Check(ctx context.Context, botID, url string) iter.Seq[rest.Step]
 }
 
 // Directory is the projection that finds accounts by their keys, handles and

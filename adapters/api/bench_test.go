@@ -54,7 +54,7 @@ type nobody struct{}
 
 func (nobody) SendSignInLink(context.Context, string, string, time.Time) error { return nil }
 func (nobody) Allowed(string) error                                            { return nil }
-func (nobody) Check(context.Context, string) iter.Seq[rest.Step] {
+func (nobody) Check(context.Context, string, string) iter.Seq[rest.Step] {
 	return slices.Values[[]rest.Step](nil)
 }
 func (nobody) Rows(string) ([]leaderboard.Row, error)              { return nil, nil }

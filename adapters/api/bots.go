@@ -60,7 +60,7 @@ func (s *Server) registerBot(c *call, in *newBot) (rest.Bot, error) {
 	if _, err := c.account.RegisterBot(id, bot); err != nil {
 		return rest.Bot{}, err
 	}
-	if err := c.mustPass(bot.URL); err != nil {
+	if err := c.mustPass(id, bot.URL); err != nil {
 		return rest.Bot{}, err
 	}
 	account, err := c.change(func(a owner.Account) ([]owner.Event, error) { return a.RegisterBot(id, bot) })
@@ -98,7 +98,7 @@ func (s *Server) changeBot(c *call, in *patchBot) (rest.Bot, error) {
 		return rest.Bot{}, err
 	}
 	if moved {
-		if err := c.mustPass(*change.URL); err != nil {
+		if err := c.mustPass(in.ID, *change.URL); err != nil {
 			return rest.Bot{}, err
 		}
 	}

@@ -52,6 +52,16 @@ func TestDeployCheck(t *testing.T) {
 	require.Len(t, checked.json["steps"], 2)
 }
 
+// A deploy check names the bot that it checks, also before the bot is registered.
+func TestDeployCheckNamesTheBot(t *testing.T) {
+	a := newArena(t)
+	ada := a.signIn("ada@example.org")
+	id := ada.newBot("bot", "standard")
+	ada.do(http.MethodPatch, "/bots/"+id, `{"url":"https://new.example"}`).is(http.StatusOK)
+	ada.do(http.MethodPost, "/bots/"+id+"/check", nil).is(http.StatusOK)
+	require.Equal(t, []string{id, id, id}, a.named)
+}
+
 func TestFiveActiveBots(t *testing.T) {
 	a := newArena(t)
 	ada := a.signIn("ada@example.org")

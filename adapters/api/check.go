@@ -8,16 +8,16 @@ import (
 
 func (s *Server) checkBot(c *call, in *botPath) (rest.Check, error) {
 	bot, _ := c.account.Bot(in.ID)
-	return c.check(bot.URL), nil
+	return c.check(bot.ID, bot.URL), nil
 }
 
 // check runs the deploy check. If the response writer is a rest.StepWriter, as
 // for the arena's web pages, check passes it each step as soon as the step is
 // done.
-func (c *call) check(url string) rest.Check {
+func (c *call) check(botID, url string) rest.Check {
 	follower, _ := c.echo.Response().Writer.(rest.StepWriter)
 	check := rest.Check{OK: true, Steps: []rest.Step{}}
-	for step := range c.server.Checker.Check(c.ctx, url) {
+	for step := range c.server.Checker.Check(c.ctx, botID, url) {
 		check.Steps = append(check.Steps, step)
 		check.OK = check.OK && step.OK
 		if follower != nil {
@@ -29,8 +29,8 @@ func (c *call) check(url string) rest.Check {
 }
 
 // mustPass refuses a bot that does not pass the deploy check.
-func (c *call) mustPass(url string) error {
-	if check := c.check(url); !check.OK {
+func (c *call) mustPass(botID, url string) error {
+	if check := c.check(botID, url); !check.OK {
 		return &problem.CheckFailed{Steps: check.Steps}
 	}
 	return nil

@@ -56,6 +56,7 @@ type arena struct {
 	urls   map[string]error       // errors of Allowed, by URL
 	checks map[string][]rest.Step // by URL; other URLs pass
 	tried  []string               // URLs checked
+	named  []string               // ids of the bots checked
 	during func(url string)       // called in the middle of a check
 	waited []eventstore.Position
 	signed int // number of calls signed
@@ -181,9 +182,9 @@ func (a *arena) Allowed(rawURL string) error {
 	return a.urls[rawURL]
 }
 
-func (a *arena) Check(_ context.Context, rawURL string) iter.Seq[rest.Step] {
+func (a *arena) Check(_ context.Context, botID, rawURL string) iter.Seq[rest.Step] {
 	a.mu.Lock()
-	a.tried = append(a.tried, rawURL)
+	a.tried, a.named = append(a.tried, rawURL), append(a.named, botID)
 	steps, during := a.checks[rawURL], a.during
 	a.mu.Unlock()
 	if during != nil {

@@ -57,17 +57,20 @@ func (g *guard) checkHost(u *url.URL) error {
 	return nil
 }
 
-// portOf returns the port of a URL, or the default port of its scheme.
+// portOf returns the port of a URL, or the standard port of its scheme.
 func portOf(u *url.URL) (uint16, bool) {
-	switch {
-	case u.Port() != "":
-		port, err := strconv.ParseUint(u.Port(), 10, 16)
-		return uint16(port), err == nil && port != 0
-	case u.Scheme == "https":
-		return 443, true
-	default:
-		return 80, true
+	if u.Port() == "" {
+		return standardPort(u.Scheme), true
 	}
+	port, err := strconv.ParseUint(u.Port(), 10, 16)
+	return uint16(port), err == nil && port != 0
+}
+
+func standardPort(scheme string) uint16 {
+	if scheme == "https" {
+		return 443
+	}
+	return 80
 }
 
 // plainHost lists the characters that a host may contain. Other characters are

@@ -21,15 +21,15 @@ const pongLimit = 16
 // GET …/ping must return pong, and the bot must accept a signed upgrade. Check
 // yields each step when that step is done. A step takes at most 5 s. Check
 // stops after the first failed step. The detail of a step contains no address
-// and no text from the peer.
-func (d *Dialer) Check(ctx context.Context, rawURL string) iter.Seq[rest.Step] {
+// and no text from the peer. The upgrade names the bot as its recipient.
+func (d *Dialer) Check(ctx context.Context, botID, rawURL string) iter.Seq[rest.Step] {
 	probes := []struct {
 		name, fine string
 		run        func(context.Context, *url.URL) error
 	}{
 		{"resolve", "the host has a usable address", d.resolve},
 		{"ping", "GET /ping returned pong", d.ping},
-		{"upgrade", "the signed upgrade was accepted", d.probe},
+		{"upgrade", "the signed upgrade was accepted", d.probe(botID)},
 	}
 	return func(yield func(rest.Step) bool) {
 		for _, p := range probes {
@@ -109,12 +109,14 @@ func requirePong(resp *http.Response) error {
 	return nil
 }
 
-// probe opens a signed socket and closes it.
-func (d *Dialer) probe(ctx context.Context, u *url.URL) error {
-	line, _, err := d.Dial(ctx, u.String(), deployCheck, Seating{}, func([]byte, string) {})
-	if err != nil {
-		return err
+// probe returns a function that opens a signed socket to a bot and closes it.
+func (d *Dialer) probe(botID string) func(context.Context, *url.URL) error {
+	return func(ctx context.Context, u *url.URL) error {
+		line, _, err := d.Dial(ctx, u.String(), deployCheck, Upgrade{BotID: botID}, func([]byte, string) {})
+		if err != nil {
+			return err
+		}
+		line.Close()
+		return nil
 	}
-	line.Close()
-	return nil
 }

@@ -40,7 +40,7 @@ func TestCheckPasses(t *testing.T) {
 	seen := make(chan *http.Request, 2)
 	srv := httptest.NewServer(bot(t, seen))
 	defer srv.Close()
-	steps := slices.Collect(patient(Options{Key: platformKey}).Check(t.Context(), srv.URL+"/my/bot/?token=a%2Fb"))
+	steps := slices.Collect(patient(Options{Key: platformKey}).Check(t.Context(), "bot-1", srv.URL+"/my/bot/?token=a%2Fb"))
 	require.Len(t, steps, 3)
 	for i, name := range []string{"resolve", "ping", "upgrade"} {
 		require.Equal(t, name, steps[i].Name)
@@ -56,6 +56,8 @@ func TestCheckPasses(t *testing.T) {
 	require.Equal(t, "/my/bot/?token=a%2Fb", upgrade.RequestURI)
 	require.Equal(t, "deploy-check", upgrade.Header.Get("x-arena-match"))
 	require.NotEmpty(t, upgrade.Header.Get("x-arena-signature"))
+	require.Equal(t, "bot-1@"+srv.Listener.Addr().String(), upgrade.Header.Get("x-arena-recipient"))
+	require.NotEmpty(t, upgrade.Header.Get("x-arena-signature-v2"))
 	require.Empty(t, upgrade.Header.Values("x-arena-commitment"))
 }
 
@@ -74,7 +76,7 @@ func TestCheckStopsAtTheFirstFailure(t *testing.T) {
 		"no WebSocket":                   {pingOnly.URL, "upgrade", "the server responded with status 200 instead of 101"},
 	}
 	for name, c := range cases {
-		steps := slices.Collect(patient(Options{Key: platformKey}).Check(t.Context(), c.url))
+		steps := slices.Collect(patient(Options{Key: platformKey}).Check(t.Context(), "bot-1", c.url))
 		last := steps[len(steps)-1]
 		for _, s := range steps[:len(steps)-1] {
 			require.True(t, s.OK, name)

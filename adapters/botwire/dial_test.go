@@ -1,15 +1,19 @@
 package botwire
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -24,23 +28,27 @@ import (
 
 // A bot can verify the upgrade with the platform's public key. The upgrade for
 // a match contains facts about the match; the upgrade for a deploy check
-// contains none.
+// contains none. Both name the bot and the host of its URL.
 func TestSignedUpgrade(t *testing.T) {
 	now := time.UnixMilli(1_757_000_000_123)
 	commitment := strings.Repeat("ab", 32)
 	for _, c := range []struct {
 		match             string
-		seating           Seating
+		upgrade           Upgrade
 		commitment, round []string
 		index             []string
+		lines             string // of the second signature, after the recipient
 	}{
-		{deployCheck, Seating{}, nil, nil, nil},
-		{"4d0bd6e5-match", Seating{Commitment: commitment}, []string{commitment}, nil, []string{"0"}},
-		{"5a3bd6e5-match", Seating{Commitment: commitment, BeaconRound: 1000, LogIndex: 31}, []string{commitment}, []string{"1000"}, []string{"31"}},
+		{deployCheck, Upgrade{BotID: "b-1"}, nil, nil, nil, "\n\n\n"},
+		{"4d0bd6e5-match", Upgrade{BotID: "b-2", Commitment: commitment}, []string{commitment}, nil, []string{"0"}, "\n" + commitment + "\n\n0"},
+		{
+			"5a3bd6e5-match", Upgrade{BotID: "b-3", Commitment: commitment, BeaconRound: 1000, LogIndex: 31},
+			[]string{commitment}, []string{"1000"}, []string{"31"}, "\n" + commitment + "\n1000\n31",
+		},
 	} {
 		p := newPeer(t, (*peerConn).untilEnd)
 		d := patient(Options{Key: platformKey, Now: func() time.Time { return now }})
-		line, _, err := d.Dial(t.Context(), p.url+"/bot?x=1", c.match, c.seating, quiet)
+		line, _, err := d.Dial(t.Context(), p.url+"/bot?x=1", c.match, c.upgrade, quiet)
 		require.NoError(t, err)
 		line.Close()
 
@@ -50,15 +58,78 @@ func TestSignedUpgrade(t *testing.T) {
 		h := req.Header
 		require.Equal(t, c.match, h.Get("x-arena-match"))
 		require.Equal(t, "1757000000123", h.Get("x-arena-timestamp"))
-		signature, err := base64.StdEncoding.DecodeString(h.Get("x-arena-signature"))
-		require.NoError(t, err)
-		public := platformKey.Public().(ed25519.PublicKey)
-		require.True(t, ed25519.Verify(public, []byte("1757000000123."+c.match), signature))
+		requireSigned(t, h.Get("x-arena-signature"), "1757000000123."+c.match)
+		to := c.upgrade.BotID + "@" + strings.TrimPrefix(p.url, "http://")
+		require.Equal(t, to, h.Get("x-arena-recipient"))
+		requireSigned(t, h.Get("x-arena-signature-v2"), "x-arena-signature-v2\n1757000000123\n"+c.match+"\n"+to+c.lines)
 		require.Equal(t, c.commitment, h.Values("x-arena-commitment"))
 		require.Equal(t, c.round, h.Values("x-arena-beacon-round"))
 		require.Equal(t, c.index, h.Values("x-arena-log-index"))
 		require.Empty(t, h.Get("Sec-WebSocket-Extensions"))
 		require.Empty(t, h.Get("Sec-WebSocket-Protocol"))
+	}
+}
+
+func requireSigned(t *testing.T, signature, text string) {
+	t.Helper()
+	decoded, err := base64.StdEncoding.DecodeString(signature)
+	require.NoError(t, err)
+	require.True(t, ed25519.Verify(platformKey.Public().(ed25519.PublicKey), []byte(text), decoded), text)
+}
+
+func TestRecipient(t *testing.T) {
+	for from, want := range map[string]string{
+		"https://bots.example":           "b@bots.example",
+		"https://Bots.Example:443/a?b=c": "b@bots.example",
+		"http://bots.example:80":         "b@bots.example",
+		"http://bots.example:443":        "b@bots.example:443",
+		"https://bots.example:80":        "b@bots.example:80",
+		"https://bots.example.:8443/":    "b@bots.example.:8443",
+		"http://127.0.0.1:9002":          "b@127.0.0.1:9002",
+		"https://[2001:DB8::1]":          "b@[2001:db8::1]",
+		"https://[2001:db8::1]:8443":     "b@[2001:db8::1]:8443",
+	} {
+		u, err := url.Parse(from)
+		require.NoError(t, err)
+		require.Equal(t, want, recipient("b", u))
+	}
+}
+
+// The upgrades of docs/protocol.md are test vectors for bots. Their arena has the
+// key of the first test in RFC 8032.
+func TestUpgradesOfTheProtocol(t *testing.T) {
+	page, err := os.ReadFile("../../docs/protocol.md")
+	require.NoError(t, err)
+	_, text, found := strings.Cut(string(page), "```json\n{\"publicKey\"")
+	require.True(t, found)
+	text, _, _ = strings.Cut(text, "```")
+	var vectors struct {
+		PublicKey string
+		Upgrades  []map[string]string
+	}
+	require.NoError(t, json.Unmarshal([]byte(`{"publicKey"`+text), &vectors))
+	seed, err := hex.DecodeString("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
+	require.NoError(t, err)
+	key := ed25519.NewKeyFromSeed(seed)
+	require.Equal(t, base64.StdEncoding.EncodeToString(key.Public().(ed25519.PublicKey)), vectors.PublicKey)
+	require.Len(t, vectors.Upgrades, 3)
+	for _, want := range vectors.Upgrades {
+		number := func(name string) uint64 {
+			n, err := strconv.ParseUint(cmp.Or(want[name], "0"), 10, 64)
+			require.NoError(t, err)
+			return n
+		}
+		d := New(Options{Key: key, Now: func() time.Time { return time.UnixMilli(int64(number("x-arena-timestamp"))) }})
+		bot, host, _ := strings.Cut(want["x-arena-recipient"], "@")
+		h := d.signed(&url.URL{Scheme: "https", Host: host}, want["x-arena-match"], Upgrade{
+			BotID: bot, Commitment: want["x-arena-commitment"], BeaconRound: number("x-arena-beacon-round"), LogIndex: number("x-arena-log-index"),
+		})
+		h.Del("User-Agent")
+		got := map[string]string{}
+		for name, values := range h {
+			got[strings.ToLower(name)] = strings.Join(values, ", ")
+		}
+		require.Equal(t, want, got)
 	}
 }
 
@@ -82,7 +153,7 @@ func TestDialReturnsNonce(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := startPeer(t, nil, http.Header{"X-Arena-Nonce": c.given}, (*peerConn).untilEnd)
-			line, nonce, err := p.dialer().Dial(t.Context(), p.url, "m", Seating{}, quiet)
+			line, nonce, err := p.dialer().Dial(t.Context(), p.url, "m", Upgrade{}, quiet)
 			require.NoError(t, err)
 			require.Equal(t, c.want, nonce)
 			line.Close()
@@ -121,7 +192,7 @@ func TestDialRejectsInvalidUpgrades(t *testing.T) {
 	for name, more := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := startPeer(t, nil, more, (*peerConn).deaf)
-			_, _, err := p.dialer().Dial(t.Context(), p.url, "m", Seating{}, quiet)
+			_, _, err := p.dialer().Dial(t.Context(), p.url, "m", Upgrade{}, quiet)
 			require.EqualError(t, err, errUpgrade.words)
 			require.False(t, notAllowed(err))
 		})
@@ -196,7 +267,7 @@ func TestDialFailureTexts(t *testing.T) {
 			d := patient(Options{Key: platformKey})
 			url := raw(t, c.answer)
 			dial := func() error {
-				_, _, err := d.Dial(t.Context(), url, "m", Seating{}, quiet)
+				_, _, err := d.Dial(t.Context(), url, "m", Upgrade{}, quiet)
 				return err
 			}
 			if waits[name] {
@@ -227,7 +298,7 @@ func TestBytesBeforeTheRequestAreNotLogged(t *testing.T) {
 		_, _ = io.WriteString(c, "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
 		_, _ = io.Copy(io.Discard, c)
 	}()
-	_, _, err = patient(Options{Key: platformKey}).Dial(t.Context(), "http://"+ln.Addr().String(), "m", Seating{}, quiet)
+	_, _, err = patient(Options{Key: platformKey}).Dial(t.Context(), "http://"+ln.Addr().String(), "m", Upgrade{}, quiet)
 	require.EqualError(t, err, "the server responded with status 403 instead of 101")
 	require.NoError(t, ln.Close())
 	<-early
@@ -243,7 +314,7 @@ func TestDialGivesUpOnSlowTLS(t *testing.T) {
 	d := patient(Options{Key: platformKey})
 	url := strings.Replace(raw(t, ""), "http:", "https:", 1)
 	dial := func() error {
-		_, _, err := d.Dial(t.Context(), url, "m", Seating{}, quiet)
+		_, _, err := d.Dial(t.Context(), url, "m", Upgrade{}, quiet)
 		return err
 	}
 	require.EqualError(t, d.outwaited(dial, errTLS.words), errTLS.words)
@@ -253,7 +324,7 @@ func TestDialGivesUpOnSlowTLS(t *testing.T) {
 
 func TestDialRejectsUntrustedCertificate(t *testing.T) {
 	p := newTLSPeer(t, (*peerConn).deaf)
-	_, _, err := patient(Options{Key: platformKey}).Dial(t.Context(), p.url, "m", Seating{}, quiet)
+	_, _, err := patient(Options{Key: platformKey}).Dial(t.Context(), p.url, "m", Upgrade{}, quiet)
 	require.EqualError(t, err, errTLS.words)
 	require.Empty(t, p.requests)
 }
@@ -263,7 +334,7 @@ func TestDialRejectsUntrustedCertificate(t *testing.T) {
 func TestClosedAndFilteredPortsGiveOneError(t *testing.T) {
 	closed := "http://" + closedPort(t)
 	d := patient(Options{Key: platformKey})
-	_, _, err := d.Dial(t.Context(), closed, "m", Seating{}, quiet)
+	_, _, err := d.Dial(t.Context(), closed, "m", Upgrade{}, quiet)
 	require.EqualError(t, err, errConnect.words)
 
 	d.patience = 50 * time.Millisecond
@@ -271,7 +342,7 @@ func TestClosedAndFilteredPortsGiveOneError(t *testing.T) {
 		<-ctx.Done() // as if no answer ever arrives
 		return ctx.Err()
 	}
-	_, _, err = d.Dial(t.Context(), closed, "m", Seating{}, quiet)
+	_, _, err = d.Dial(t.Context(), closed, "m", Upgrade{}, quiet)
 	require.EqualError(t, err, errConnect.words)
 }
 
@@ -283,7 +354,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	bot := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
 	defer bot.Close()
 	d := patient(Options{Key: platformKey})
-	_, _, err := d.Dial(t.Context(), bot.URL, "m", Seating{}, quiet)
+	_, _, err := d.Dial(t.Context(), bot.URL, "m", Upgrade{}, quiet)
 	require.EqualError(t, err, "the server responded with status 307 instead of 101")
 	require.EqualError(t, d.run(t.Context(), bot.URL, d.ping), "the server responded with status 307 instead of 200")
 	require.Zero(t, hits.Load())
@@ -314,7 +385,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 		}
 		cancel()
 	}()
-	_, _, err := patient(Options{Key: platformKey}).Dial(ctx, url, "m", Seating{}, quiet)
+	_, _, err := patient(Options{Key: platformKey}).Dial(ctx, url, "m", Upgrade{}, quiet)
 	require.EqualError(t, err, errAnswer.words)
 }
 
@@ -326,7 +397,7 @@ func TestDialRejectsTheArenaItself(t *testing.T) {
 	d := patient(Options{Key: platformKey, Own: []netip.AddrPort{own}})
 	for _, host := range []string{"127.0.0.1", "localhost", "0.0.0.0", "[::ffff:127.0.0.1]"} {
 		url := "http://" + host + ":" + strconv.Itoa(int(own.Port()))
-		_, _, err := d.Dial(t.Context(), url, "m", Seating{}, quiet)
+		_, _, err := d.Dial(t.Context(), url, "m", Upgrade{}, quiet)
 		require.Error(t, err, host)
 		if host != "localhost" { // localhost may resolve to ::1 first, where nothing listens
 			require.True(t, notAllowed(err), host)
@@ -342,13 +413,13 @@ func TestErrorsAndLogsHoldNoURL(t *testing.T) {
 	d := patient(Options{Key: platformKey, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
 	d.patience = 100 * time.Millisecond
 	secret := raw(t, "") + "/secret-path"
-	_, _, err := d.Dial(t.Context(), secret, "m", Seating{}, quiet)
+	_, _, err := d.Dial(t.Context(), secret, "m", Upgrade{}, quiet)
 	require.NotContains(t, err.Error(), "127.0.0.1")
 	require.NotContains(t, err.Error(), "secret")
 
 	d.patience = hangGuard
 	p := newPeer(t, says(masked("x")))
-	line, _, err := d.Dial(t.Context(), p.url+"/secret-path", "m-77", Seating{}, quiet)
+	line, _, err := d.Dial(t.Context(), p.url+"/secret-path", "m-77", Upgrade{}, quiet)
 	require.NoError(t, err)
 	<-line.done
 	require.Contains(t, logged.String(), "m-77")

@@ -87,7 +87,7 @@ func TestDrainIsBounded(t *testing.T) {
 	p := newPeer(t, func(c *peerConn) { c.write(text("x")); c.untilEnd() })
 	d := p.dialer()
 	d.draining = drainTime
-	line, _, err := d.Dial(t.Context(), p.url, "m-1", Seating{}, func(_ []byte, cause string) {
+	line, _, err := d.Dial(t.Context(), p.url, "m-1", Upgrade{}, func(_ []byte, cause string) {
 		if cause == "" {
 			close(held)
 			<-release

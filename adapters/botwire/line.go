@@ -53,10 +53,10 @@ type Line struct {
 // header is missing or invalid. If the address is not allowed, the error's
 // NotAllowed method returns true. The error does not contain the URL or an
 // address.
-func (d *Dialer) Dial(ctx context.Context, url, matchID string, s Seating, receive Receive) (
+func (d *Dialer) Dial(ctx context.Context, url, matchID string, u Upgrade, receive Receive) (
 	line *Line, nonce string, err error,
 ) {
-	line, nonce, err = d.open(ctx, url, matchID, s)
+	line, nonce, err = d.open(ctx, url, matchID, u)
 	if err != nil {
 		return nil, "", err
 	}
@@ -67,8 +67,9 @@ func (d *Dialer) Dial(ctx context.Context, url, matchID string, s Seating, recei
 
 // open sends the signed upgrade and returns the line. The caller must start the
 // line's reader.
-func (d *Dialer) open(ctx context.Context, url, matchID string, s Seating) (*Line, string, error) {
-	if err := d.Allowed(url); err != nil {
+func (d *Dialer) open(ctx context.Context, url, matchID string, u Upgrade) (*Line, string, error) {
+	to, err := d.guard.parse(url)
+	if err != nil {
 		return nil, "", err
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.patience)
@@ -76,7 +77,7 @@ func (d *Dialer) open(ctx context.Context, url, matchID string, s Seating) (*Lin
 	a := &attempt{dialer: d, ctx: ctx}
 	ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{ //nolint:bodyclose // the library closes the body, which is the wire
 		HTTPClient: &http.Client{Transport: a, CheckRedirect: noRedirect},
-		HTTPHeader: d.signed(matchID, s),
+		HTTPHeader: d.signed(to, matchID, u),
 	})
 	if err != nil {
 		var known *failure

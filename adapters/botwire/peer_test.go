@@ -216,7 +216,7 @@ func closedPort(t *testing.T) string {
 // dial opens a line to the peer. The line is closed when the test ends.
 func (p *peer) dial(t testing.TB, receive Receive) *Line {
 	t.Helper()
-	line, _, err := p.dialer().Dial(t.Context(), p.url, "m-1", Seating{}, receive)
+	line, _, err := p.dialer().Dial(t.Context(), p.url, "m-1", Upgrade{}, receive)
 	require.NoError(t, err)
 	t.Cleanup(line.Close)
 	return line

@@ -113,7 +113,7 @@ func TestRebinding(t *testing.T) {
 	} {
 		names.points(inside)
 		require.True(t, notAllowed(d.run(t.Context(), url, d.resolve)), inside)
-		_, _, err := d.Dial(t.Context(), url, "m", Seating{}, quiet)
+		_, _, err := d.Dial(t.Context(), url, "m", Upgrade{}, quiet)
 		require.True(t, notAllowed(err), "%s: %v", inside, err)
 		require.True(t, notAllowed(d.run(t.Context(), url, d.ping)), inside)
 	}
@@ -123,7 +123,7 @@ func TestRebinding(t *testing.T) {
 
 	names.points()
 	require.EqualError(t, d.run(t.Context(), url, d.resolve), errResolve.words)
-	_, _, err = d.Dial(t.Context(), url, "m", Seating{}, quiet)
+	_, _, err = d.Dial(t.Context(), url, "m", Upgrade{}, quiet)
 	require.EqualError(t, err, errResolve.words)
 	require.False(t, notAllowed(err), "a retry may succeed when the name resolves again")
 
@@ -137,7 +137,7 @@ func TestCheckRejectsPrivateAddress(t *testing.T) {
 	names := newNameServer(t)
 	names.points("192.168.1.1")
 	d := patient(Options{Key: platformKey, Production: true, Resolver: names.resolver()})
-	steps := slices.Collect(d.Check(t.Context(), "https://bot.example."))
+	steps := slices.Collect(d.Check(t.Context(), "bot-1", "https://bot.example."))
 	require.Len(t, steps, 1)
 	require.Equal(t, "resolve", steps[0].Name)
 	require.False(t, steps[0].OK)

@@ -4,51 +4,89 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 )
 
 // Headers of the upgrade (docs/protocol.md, "The upgrade").
 const (
-	headerMatch      = "x-arena-match"
-	headerTimestamp  = "x-arena-timestamp"
-	headerSignature  = "x-arena-signature"
-	headerCommitment = "x-arena-commitment"
-	headerRound      = "x-arena-beacon-round"
-	headerLogIndex   = "x-arena-log-index"
-	headerNonce      = "x-arena-nonce"
+	headerMatch       = "x-arena-match"
+	headerTimestamp   = "x-arena-timestamp"
+	headerSignature   = "x-arena-signature"
+	headerRecipient   = "x-arena-recipient"
+	headerSignatureV2 = "x-arena-signature-v2"
+	headerCommitment  = "x-arena-commitment"
+	headerRound       = "x-arena-beacon-round"
+	headerLogIndex    = "x-arena-log-index"
+	headerNonce       = "x-arena-nonce"
 )
+
+// signedHeaders lists the headers that the second signature covers, in the order
+// of their lines in the signed text.
+var signedHeaders = []string{headerTimestamp, headerMatch, headerRecipient, headerCommitment, headerRound, headerLogIndex}
 
 // deployCheck replaces the match id in the upgrade of a deploy check.
 const deployCheck = "deploy-check"
 
-// Seating contains the facts about a match that the upgrade gives the bot, so
-// that its owner can note them before the match starts. The zero value is for a
-// deploy check, whose upgrade has none of these headers.
-type Seating struct {
+// Upgrade describes the upgrade request for one bot: the bot, and the facts about
+// its match, so that the bot's owner can note them before the match starts. For a
+// deploy check, only the bot is set, and the request has none of the other
+// headers.
+type Upgrade struct {
+	BotID       string
 	Commitment  string // 64 hex digits
 	BeaconRound uint64 // the round that the seed uses; 0 without a beacon
 	LogIndex    uint64 // of the seating in the ladder's signed tree
 }
 
-// signed returns the headers of an upgrade for a match.
-func (d *Dialer) signed(matchID string, s Seating) http.Header {
+// signed returns the headers of an upgrade at a URL for a match.
+func (d *Dialer) signed(to *url.URL, matchID string, u Upgrade) http.Header {
 	timestamp := strconv.FormatInt(d.options.Now().UnixMilli(), 10)
-	signature := ed25519.Sign(d.options.Key, []byte(timestamp+"."+matchID))
 	h := http.Header{}
 	h.Set("User-Agent", userAgent)
 	h.Set(headerMatch, matchID)
 	h.Set(headerTimestamp, timestamp)
-	h.Set(headerSignature, base64.StdEncoding.EncodeToString(signature))
-	if s.Commitment == "" {
-		return h
+	h.Set(headerRecipient, recipient(u.BotID, to))
+	if u.Commitment != "" {
+		h.Set(headerCommitment, u.Commitment)
+		h.Set(headerLogIndex, strconv.FormatUint(u.LogIndex, 10))
 	}
-	h.Set(headerCommitment, s.Commitment)
-	h.Set(headerLogIndex, strconv.FormatUint(s.LogIndex, 10))
-	if s.BeaconRound != 0 {
-		h.Set(headerRound, strconv.FormatUint(s.BeaconRound, 10))
+	if u.BeaconRound != 0 {
+		h.Set(headerRound, strconv.FormatUint(u.BeaconRound, 10))
 	}
+	h.Set(headerSignature, d.sign(timestamp+"."+matchID))
+	h.Set(headerSignatureV2, d.sign(textV2(h)))
 	return h
+}
+
+// recipient names a bot and the host of its URL, in lower case and with the port
+// unless it is the default port of the scheme. No bot at another host, and no
+// other bot at this host, accepts an upgrade that names this recipient.
+func recipient(botID string, u *url.URL) string {
+	host := strings.ToLower(u.Hostname())
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if port, _ := portOf(u); port != standardPort(u.Scheme) { // Allowed has checked the port
+		host += ":" + strconv.Itoa(int(port))
+	}
+	return botID + "@" + host
+}
+
+// textV2 returns the text that the second signature covers. An absent header is
+// an empty line. No value contains a line break, so two requests with the same
+// text have the same values.
+func textV2(h http.Header) string {
+	lines := []string{headerSignatureV2}
+	for _, name := range signedHeaders {
+		lines = append(lines, h.Get(name))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (d *Dialer) sign(text string) string {
+	return base64.StdEncoding.EncodeToString(ed25519.Sign(d.options.Key, []byte(text)))
 }
 
 // nonceOf returns the nonce in the response to an upgrade: 1 to 64 characters of

@@ -49,6 +49,7 @@ func Names() []string { return slices.Sorted(maps.Keys(strategies)) }
 type Options struct {
 	Name      string            // one of Names
 	PublicKey ed25519.PublicKey // the arena's key; nil: accept unsigned upgrades
+	Recipient string            // the host of the bot's URL, or <bot id>@<host>; empty: do not check for whom an upgrade is
 	Think     time.Duration     // delay before each answer
 	Seed      uint64            // seeds the bot's random choices, together with the match id
 	Secret    []byte            // key of the bot's nonces, known only to its owner; empty: a random key
@@ -81,17 +82,31 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // maxSkew is the largest accepted difference between an upgrade's timestamp and
-// the bot's clock (docs/protocol.md, "The upgrade").
+// the bot's clock (docs/protocol.md, "Verify the upgrade").
 const maxSkew = 30 * time.Second
 
+// verified checks the signature that names the recipient. A bot that does not
+// know its recipient can check only the other one, which other bots can relay.
 func (s *server) verified(h http.Header) bool {
 	timestamp := h.Get("x-arena-timestamp")
 	ms, err := strconv.ParseInt(timestamp, 10, 64)
 	if err != nil || time.Since(time.UnixMilli(ms)).Abs() > maxSkew {
 		return false
 	}
-	signature, err := base64.StdEncoding.DecodeString(h.Get("x-arena-signature"))
-	return err == nil && ed25519.Verify(s.PublicKey, []byte(timestamp+"."+h.Get("x-arena-match")), signature)
+	if s.Recipient == "" {
+		return s.signed(timestamp+"."+h.Get("x-arena-match"), h.Get("x-arena-signature"))
+	}
+	to := h.Get("x-arena-recipient")
+	text := strings.Join([]string{
+		"x-arena-signature-v2", timestamp, h.Get("x-arena-match"), to,
+		h.Get("x-arena-commitment"), h.Get("x-arena-beacon-round"), h.Get("x-arena-log-index"),
+	}, "\n")
+	return strings.HasSuffix("@"+to, "@"+s.Recipient) && s.signed(text, h.Get("x-arena-signature-v2"))
+}
+
+func (s *server) signed(text, signature string) bool {
+	decoded, err := base64.StdEncoding.DecodeString(signature)
+	return err == nil && ed25519.Verify(s.PublicKey, []byte(text), decoded)
 }
 
 // maxRequest is the maximum size of a decision request, in bytes.

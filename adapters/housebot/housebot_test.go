@@ -85,6 +85,17 @@ func ask(t *testing.T, bot strategy, m match.Match, d match.Decision) []byte {
 	return frame
 }
 
+// signed returns the headers of an upgrade for a match and a recipient.
+func signed(key ed25519.PrivateKey, matchID, recipient string) http.Header {
+	timestamp := fmt.Sprint(time.Now().UnixMilli())
+	sign := func(text string) string { return base64.StdEncoding.EncodeToString(ed25519.Sign(key, []byte(text))) }
+	return http.Header{
+		"X-Arena-Match": {matchID}, "X-Arena-Timestamp": {timestamp}, "X-Arena-Signature": {sign(timestamp + "." + matchID)},
+		"X-Arena-Recipient": {recipient}, "X-Arena-Commitment": {"ab"}, "X-Arena-Beacon-Round": {"7"},
+		"X-Arena-Signature-V2": {sign("x-arena-signature-v2\n" + timestamp + "\n" + matchID + "\n" + recipient + "\nab\n7\n")},
+	}
+}
+
 func TestServer(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(nil)
 	require.NoError(t, err)
@@ -126,6 +137,35 @@ func TestServer(t *testing.T) {
 	events, err := m.Settle([]match.Outcome{{Decision: 1, Frame: frame}})
 	require.NoError(t, err)
 	require.False(t, events[0].(match.ActionPlayed).Default)
+
+	// A bot that knows its recipient accepts no upgrade that was signed for
+	// another bot, or for nobody.
+	for recipient, want := range map[string][]int{
+		"":                       {101, 101, 101, 101, 101},
+		"bots.example":           {401, 101, 101, 401, 401},
+		"bot-1@bots.example":     {401, 101, 401, 401, 401},
+		"bot-1@bots.example:444": {401, 401, 401, 101, 401},
+	} {
+		h, err := Handler(Options{Name: "greedy", PublicKey: public, Recipient: recipient, Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		srv := httptest.NewServer(h)
+		defer srv.Close()
+		for i, to := range []string{"", "bot-1@bots.example", "bot-2@bots.example", "bot-1@bots.example:444", "bot-1@evil-bots.example"} {
+			h := signed(private, "m", to)
+			conn, res, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(srv.URL, "http"), &websocket.DialOptions{HTTPHeader: h})
+			require.NotNil(t, res, "%v", err)
+			require.Equal(t, want[i], res.StatusCode, "%s for %s", to, recipient)
+			if err == nil {
+				require.NoError(t, conn.CloseNow())
+			}
+			if recipient != "" {
+				h.Set("X-Arena-Log-Index", "1")
+				_, res, err = websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(srv.URL, "http"), &websocket.DialOptions{HTTPHeader: h})
+				require.Error(t, err)
+				require.Equal(t, http.StatusUnauthorized, res.StatusCode, "a changed header")
+			}
+		}
+	}
 
 	// Bots without a secret of their own have different random secrets.
 	nonces := map[string]bool{}

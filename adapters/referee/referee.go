@@ -45,8 +45,10 @@ type Line interface {
 // is match.CauseOversized. In the last call, it is match.CauseDropped.
 type Dial func(ctx context.Context, url, matchID string, u Upgrade, receive func(frame []byte, cause string)) (line Line, nonce string, err error)
 
-// Upgrade contains the facts about a match that every upgrade request contains.
+// Upgrade contains the bot and the facts about its match that an upgrade request
+// contains.
 type Upgrade struct {
+	BotID       string
 	Commitment  string // 64 hex digits
 	BeaconRound uint64 // the round that the seed uses; 0 without a beacon
 	LogIndex    uint64 // of the seating in the ladder's signed tree

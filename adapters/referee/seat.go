@@ -29,7 +29,7 @@ type connection struct {
 
 // newSeat returns the seat of a bot that is not connected.
 func (p *run) newSeat(bot string) *seat {
-	u := Upgrade{Commitment: p.seating.Commitment.String(), LogIndex: p.seating.Revision}
+	u := Upgrade{BotID: bot, Commitment: p.seating.Commitment.String(), LogIndex: p.seating.Revision}
 	if named := p.seating.Beacon; named != nil {
 		u.BeaconRound = named.Round
 	}

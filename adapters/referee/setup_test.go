@@ -91,8 +91,9 @@ func (f *fixture) referee(player string) *Referee {
 		},
 		Dial: func(ctx context.Context, url, matchID string, u Upgrade, receive func([]byte, string)) (Line, string, error) {
 			require.Equal(f.t, testMatch, matchID)
-			require.Equal(f.t, f.upgrade(), u)
-			return f.bot(url[len("ws://"):]).dialled(ctx, receive)
+			bot := url[len("ws://"):]
+			require.Equal(f.t, f.upgrade(bot), u)
+			return f.bot(bot).dialled(ctx, receive)
 		},
 	})
 	f.playing.Store(r)
@@ -127,8 +128,8 @@ func (f *fixture) seating() ladder.Seating {
 }
 
 // upgrade returns what each upgrade tells a bot.
-func (f *fixture) upgrade() Upgrade {
-	u := Upgrade{Commitment: f.seating().Commitment.String(), LogIndex: 7}
+func (f *fixture) upgrade(bot string) Upgrade {
+	u := Upgrade{BotID: bot, Commitment: f.seating().Commitment.String(), LogIndex: 7}
 	if f.named != nil {
 		u.BeaconRound = f.named.Round
 	}

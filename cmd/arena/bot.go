@@ -13,6 +13,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -25,6 +26,7 @@ type botCmd struct {
 	Name        string        `arg:"" help:"The bot: greedy or random."`
 	Listen      string        `default:":9001" help:"Address to serve on; without a host, on all interfaces."`
 	PublicKey   string        `help:"The arena's public key in base64, to verify connections (GET /.well-known/arena.json)."`
+	Recipient   string        `placeholder:"HOST" help:"The host of the bot's URL, or BOT-ID@HOST: accept only connections that the arena signed for this bot (needs --public-key)."`
 	Think       time.Duration `help:"Time to wait before each answer, so that people can watch."`
 	UntilEOF    bool          `name:"until-eof" hidden:"" help:"Stop when standard input ends."`
 	NonceSecret string        `placeholder:"FILE" help:"File with the secret of the bot's nonces; it is created if it does not exist (default: a random secret for this run)."`
@@ -40,6 +42,9 @@ func (c *botCmd) Run(ctx context.Context, k *kong.Kong) error {
 	if len(key) == 0 {
 		key = nil
 	}
+	if c.Recipient != "" && key == nil {
+		return errors.New("--recipient needs --public-key, the key that signs for the recipient")
+	}
 	if c.Seed == 0 {
 		c.Seed = rand.Uint64()
 	}
@@ -48,7 +53,7 @@ func (c *botCmd) Run(ctx context.Context, k *kong.Kong) error {
 		return fmt.Errorf("--nonce-secret: %w", err)
 	}
 	h, err := housebot.Handler(housebot.Options{
-		Name: c.Name, PublicKey: key, Think: c.Think, Seed: c.Seed, Secret: secret, Logger: newLogger(k.Stderr),
+		Name: c.Name, PublicKey: key, Recipient: strings.ToLower(c.Recipient), Think: c.Think, Seed: c.Seed, Secret: secret, Logger: newLogger(k.Stderr),
 	})
 	if err != nil {
 		return err

@@ -366,11 +366,12 @@ const where = '/stranger'
 const secret = crypto.randomBytes(32)
 const nonceOf = (matchId) => crypto.createHmac('sha256', secret).update(matchId).digest('hex').slice(0, 16)
 
-function signedByArena(headers, platformKey) {
-  const stamp = headers['x-arena-timestamp'] ?? ''
-  const signature = Buffer.from(headers['x-arena-signature'] ?? '', 'base64')
+function signedByArena(headers, platformKey, host) {
+  const [stamp, ...rest] = ['timestamp', 'match', 'recipient', 'commitment', 'beacon-round', 'log-index'].map((name) => headers[`x-arena-${name}`] ?? '')
+  const signature = Buffer.from(headers['x-arena-signature-v2'] ?? '', 'base64')
   return /^\d+$/.test(stamp) && Math.abs(Date.now() - Number(stamp)) <= 30_000 &&
-    crypto.verify(null, Buffer.from(`${stamp}.${headers['x-arena-match']}`), platformKey, signature)
+    rest[1].split('@')[1] === host &&
+    crypto.verify(null, Buffer.from(['x-arena-signature-v2', stamp, ...rest].join('\n')), platformKey, signature)
 }
 
 function serve(platformKey, onMatchOver) {
@@ -386,7 +387,7 @@ function serve(platformKey, onMatchOver) {
     socket.on('error', () => socket.destroy())
     if (url !== where) return refuse(404)
     if (headers.upgrade.toLowerCase() !== 'websocket' || headers['sec-websocket-version'] !== '13' || !key) return refuse(400)
-    if (!signedByArena(headers, platformKey)) return refuse(401)
+    if (!signedByArena(headers, platformKey, `127.0.0.1:${server.address().port}`)) return refuse(401)
     const accept = crypto.createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
     socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
       `Sec-WebSocket-Accept: ${accept}\r\nx-arena-nonce: ${nonceOf(matchId)}\r\n\r\n`)
