@@ -116,7 +116,7 @@ func (a *attempt) dial(u *url.URL) (net.Conn, error) {
 	})
 	if err := secure.HandshakeContext(a.ctx); err != nil {
 		_ = c.Close()
-		return nil, errTLS
+		return nil, errConnect
 	}
 	return secure, nil
 }

@@ -27,6 +27,11 @@ const FrameLimit = 65_536
 // the response to the upgrade. It is also the limit for a whole ping.
 const handshakeTime = 5 * time.Second
 
+// unconnectedTime is the time after which a step of the deploy check fails if it
+// could not connect. It exceeds handshakeTime, so that it does not depend on
+// what happened in that time.
+const unconnectedTime = handshakeTime + 100*time.Millisecond
+
 // Options configure a Dialer. Key, Now and Logger are required.
 type Options struct {
 	// Key is the platform key, which signs every upgrade.
@@ -60,8 +65,9 @@ type Dialer struct {
 	guard   *guard
 	net     net.Dialer
 
-	patience time.Duration // handshakeTime
-	draining time.Duration // drainTime
+	patience    time.Duration // handshakeTime
+	unconnected time.Duration // unconnectedTime
+	draining    time.Duration // drainTime
 }
 
 // New returns a Dialer for o.
@@ -69,6 +75,6 @@ func New(o Options) *Dialer {
 	g := newGuard(o.Production, o.Own, o.OwnHosts)
 	return &Dialer{
 		options: o, guard: g, net: net.Dialer{Control: g.control, Resolver: o.Resolver},
-		patience: handshakeTime, draining: drainTime,
+		patience: handshakeTime, unconnected: unconnectedTime, draining: drainTime,
 	}
 }

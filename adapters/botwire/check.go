@@ -19,22 +19,27 @@ const pongLimit = 16
 // Check probes a bot by connecting to it as a match does (docs/protocol.md, "The
 // deploy check"). The host name must resolve only to allowed addresses,
 // GET …/ping must return pong, and the bot must accept a signed upgrade. Check
-// yields each step when that step is done. A step takes at most 5 s. Check
-// stops after the first failed step. The detail of a step contains no address
-// and no text from the peer. The upgrade names the bot as its recipient.
+// yields each step when that step is done. A step succeeds within 5 s or fails.
+// Check stops after the first failed step. The detail of a step contains no
+// address and no text from the peer. A step that cannot connect always fails
+// after 5.1 s. The upgrade names the bot as its recipient.
 func (d *Dialer) Check(ctx context.Context, botID, rawURL string) iter.Seq[rest.Step] {
 	probes := []struct {
 		name, fine string
+		connects   bool
 		run        func(context.Context, *url.URL) error
 	}{
-		{"resolve", "the host has a usable address", d.resolve},
-		{"ping", "GET /ping returned pong", d.ping},
-		{"upgrade", "the signed upgrade was accepted", d.probe(botID)},
+		{"resolve", "the host has a usable address", false, d.resolve},
+		{"ping", "GET /ping returned pong", true, d.ping},
+		{"upgrade", "the signed upgrade was accepted", true, d.probe(botID)},
 	}
 	return func(yield func(rest.Step) bool) {
 		for _, p := range probes {
 			began := time.Now()
 			err := d.run(ctx, rawURL, p.run)
+			if p.connects && neverConnected(err) {
+				d.hideTime(ctx, began)
+			}
 			step := rest.Step{Name: p.name, OK: err == nil, Detail: p.fine, ElapsedMs: time.Since(began).Milliseconds()}
 			if err != nil {
 				step.Detail = err.Error()
@@ -55,6 +60,17 @@ func (d *Dialer) run(ctx context.Context, rawURL string, probe func(context.Cont
 	ctx, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()
 	return probe(ctx, u)
+}
+
+// hideTime waits until a step that could not connect has taken as long as every
+// such step. Otherwise, the time would tell a closed port from a filtered one.
+func (d *Dialer) hideTime(ctx context.Context, began time.Time) {
+	t := time.NewTimer(time.Until(began.Add(d.unconnected)))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
 }
 
 // resolve checks each address that the host resolves to.

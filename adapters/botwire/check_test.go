@@ -1,14 +1,19 @@
 package botwire
 
 import (
+	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"nhooyr.io/websocket"
@@ -83,6 +88,39 @@ func TestCheckStopsAtTheFirstFailure(t *testing.T) {
 		}
 		require.Equal(t, rest.Step{Name: c.step, Detail: c.detail, ElapsedMs: last.ElapsedMs}, last, name)
 	}
+}
+
+// A closed port, a slow one and a filtered one have the same words, and fail after
+// the same time. Otherwise, an owner could scan networks through the arena.
+func TestStepsThatCannotConnectTakeTheSameTime(t *testing.T) {
+	for name, answer := range map[string]func(context.Context) error{
+		"closed":       func(context.Context) error { return syscall.ECONNREFUSED },
+		"slow":         func(context.Context) error { time.Sleep(3 * time.Second); return syscall.EHOSTUNREACH },
+		"filtered":     func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+		"not allowed":  func(context.Context) error { return errAddress },
+		"not resolved": func(context.Context) error { return &net.DNSError{} },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d := New(Options{Key: platformKey, Now: time.Now})
+			d.net.ControlContext = func(ctx context.Context, _, _ string, _ syscall.RawConn) error { return answer(ctx) }
+			steps := slices.Collect(d.Check(t.Context(), "bot-1", "http://127.0.0.1:9"))
+			require.Len(t, steps, 2, name)
+			require.Equal(t, "ping", steps[1].Name, name)
+			require.EqualValues(t, 5100, steps[1].ElapsedMs, name)
+		})
+	}
+}
+
+// A caller that leaves does not wait for the end of the step.
+func TestCheckEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		d := New(Options{Key: platformKey, Now: time.Now})
+		d.net.ControlContext = func(context.Context, string, string, syscall.RawConn) error { return syscall.ECONNREFUSED }
+		steps := slices.Collect(d.Check(ctx, "bot-1", "http://127.0.0.1:9"))
+		require.EqualValues(t, 1000, steps[1].ElapsedMs)
+	})
 }
 
 func TestPing(t *testing.T) {

@@ -317,15 +317,15 @@ func TestDialGivesUpOnSlowTLS(t *testing.T) {
 		_, _, err := d.Dial(t.Context(), url, "m", Upgrade{}, quiet)
 		return err
 	}
-	require.EqualError(t, d.outwaited(dial, errTLS.words), errTLS.words)
+	require.EqualError(t, d.outwaited(dial, errConnect.words), errConnect.words)
 	ping := func() error { return d.run(t.Context(), url, d.ping) }
-	require.EqualError(t, d.outwaited(ping, errTLS.words), errTLS.words)
+	require.EqualError(t, d.outwaited(ping, errConnect.words), errConnect.words)
 }
 
 func TestDialRejectsUntrustedCertificate(t *testing.T) {
 	p := newTLSPeer(t, (*peerConn).deaf)
 	_, _, err := patient(Options{Key: platformKey}).Dial(t.Context(), p.url, "m", Upgrade{}, quiet)
-	require.EqualError(t, err, errTLS.words)
+	require.EqualError(t, err, errConnect.words)
 	require.Empty(t, p.requests)
 }
 

@@ -10,8 +10,8 @@ import (
 var ErrGone = errors.New("the connection to the bot is closed")
 
 // failure is an error that is shown to an owner. It must not help anyone to
-// scan a network. So it contains no address and no text from the peer, and it
-// describes a closed port and a filtered port in the same words.
+// scan a network. So it contains no address and no text from the peer. A closed
+// port, a filtered port and a port without valid TLS have the same words.
 type failure struct {
 	words   string
 	refused bool
@@ -20,8 +20,7 @@ type failure struct {
 var (
 	errAddress = &failure{words: "the address is not allowed", refused: true}
 	errResolve = &failure{words: "the host name does not resolve"}
-	errConnect = &failure{words: "no connection could be made"}
-	errTLS     = &failure{words: "the TLS handshake failed"}
+	errConnect = &failure{words: "no connection could be made; check that the bot is running, its port, and for https its certificate"}
 	errAnswer  = &failure{words: "the server sent no usable HTTP response in time"}
 	errUpgrade = &failure{words: "the response is not a valid WebSocket upgrade"}
 	errPong    = &failure{words: "the body is not the text pong"}
@@ -38,6 +37,12 @@ func refusedURL(words string) error { return &failure{words: words, refused: tru
 
 func badStatus(status, want int) error {
 	return &failure{words: fmt.Sprintf("the server responded with status %d instead of %d", status, want)}
+}
+
+// neverConnected reports whether a probe failed before its connection was up,
+// including TLS.
+func neverConnected(err error) bool {
+	return err == errResolve || err == errAddress || err == errConnect //nolint:errorlint // failures are never wrapped
 }
 
 // dialFailure returns the failure that describes a dial error.

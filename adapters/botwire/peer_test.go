@@ -186,7 +186,8 @@ func acceptKey(req *http.Request) string {
 func (p *peer) dialer() *Dialer { return patient(Options{Key: platformKey, RootCAs: p.roots}) }
 
 // patient returns a Dialer with time limits that are long enough for a busy
-// machine. The Dialer discards logs unless o has a Logger.
+// machine. A deploy check does not hide the time of a failed connection. The Dialer
+// discards logs unless o has a Logger.
 func patient(o Options) *Dialer {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -195,7 +196,7 @@ func patient(o Options) *Dialer {
 		o.Now = time.Now
 	}
 	d := New(o)
-	d.patience, d.draining = hangGuard, hangGuard
+	d.patience, d.unconnected, d.draining = hangGuard, 0, hangGuard
 	return d
 }
 
