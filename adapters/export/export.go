@@ -3,10 +3,11 @@
 // docs/analysts.md describes the tables and the files.
 //
 // The ladders determine which matches have ended and in which order. The rows
-// are built from the matches' streams. Owners appear only as ids.
+// are built from the matches' streams. Owners appear only as ids, and not at all
+// once they have deleted their accounts.
 //
-// A file gets its final name only when it is complete, and never changes after
-// that. The file export.json records the progress. If a run is interrupted at
+// A file gets its final name only when it is complete. After that, it changes only
+// to leave out the ids of deleted accounts. The file export.json records the progress. If a run is interrupted at
 // any point, the next run continues. The resulting files are the same as those
 // of an uninterrupted run.
 package export
@@ -102,6 +103,9 @@ func (s *state) run(ctx context.Context, log eventstore.Log) (Done, error) {
 	if err != nil {
 		return Done{}, err
 	}
+	if err := s.leaveOutDeleted(ctx, log); err != nil {
+		return Done{}, err
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	inOrder := make(chan job, readAhead)
 	group.Go(func() error {
@@ -127,6 +131,7 @@ func (s *state) run(ctx context.Context, log eventstore.Log) (Done, error) {
 func readMatches(ctx context.Context, log eventstore.Log, w walk, inOrder chan<- job) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxReaders)
+	known := &owners{log: log, deleted: map[string]bool{}}
 	for e, err := range w.endings(ctx, log) {
 		if err != nil {
 			return errors.Join(err, group.Wait())
@@ -138,7 +143,7 @@ func readMatches(ctx context.Context, log eventstore.Log, w walk, inOrder chan<-
 			return errors.Join(context.Cause(ctx), group.Wait())
 		}
 		group.Go(func() error {
-			found, err := readMatch(ctx, log, e)
+			found, err := readMatch(ctx, log, e, known)
 			if err == nil {
 				j.rows <- found
 			}

@@ -255,6 +255,8 @@ func TestRunReplacesUnfinishedFiles(t *testing.T) {
 			require.NoError(t, os.WriteFile(left, []byte("half a line"), 0o600))
 		}
 	}
+	replacement := filepath.Join(broken, "seats", fmt.Sprintf(".%020d.jsonl.part", 0))
+	require.NoError(t, os.WriteFile(replacement, []byte("half a line"), 0o600))
 	run(t, t.Context(), w.log, options(broken, export.JSONL))
 	logtest.RequireSameFiles(t, contents(t, whole), contents(t, broken))
 }

@@ -2,7 +2,10 @@ package export
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
+	"iter"
+	"os"
 
 	"github.com/parquet-go/parquet-go"
 )
@@ -35,6 +38,48 @@ func jsonLines[R any](w io.Writer, pick func(*rows) []R) sheet {
 		return nil
 	}
 	return sheet{add: add, close: func() error { return nil }}
+}
+
+// readSeats yields the rows of a file of the table seats, in their order.
+func readSeats(format string, f *os.File) iter.Seq2[Seat, error] {
+	if format == JSONL {
+		return readLines[Seat](f)
+	}
+	return readParquet[Seat](f)
+}
+
+func readLines[R any](f *os.File) iter.Seq2[R, error] {
+	return func(yield func(R, error) bool) {
+		decoder := json.NewDecoder(f)
+		for {
+			var row R
+			err := decoder.Decode(&row)
+			if errors.Is(err, io.EOF) || !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func readParquet[R any](f *os.File) iter.Seq2[R, error] {
+	return func(yield func(R, error) bool) {
+		reader := parquet.NewGenericReader[R](f)
+		defer reader.Close()
+		for buffer := make([]R, 256); ; {
+			n, err := reader.Read(buffer)
+			for _, row := range buffer[:n] {
+				if !yield(row, nil) {
+					return
+				}
+			}
+			if err != nil {
+				if !errors.Is(err, io.EOF) {
+					yield(*new(R), err)
+				}
+				return
+			}
+		}
+	}
 }
 
 // rowGroup is the number of rows in a row group of a Parquet file. Readers load one

@@ -41,18 +41,26 @@ func (s *state) openPartition(ctx context.Context) (*partition, error) {
 	p := &partition{}
 	p.group, p.failed = errgroup.WithContext(ctx)
 	for _, t := range tables {
-		name := fmt.Sprintf("%020d.%s", s.Position, s.options.Format)
-		dir := filepath.Join(s.options.Dir, t.name)
-		f, err := os.Create(filepath.Join(dir, "."+name+".part"))
+		file, err := s.create(t, fmt.Sprintf("%020d.%s", s.Position, s.options.Format))
 		if err != nil {
 			return nil, errors.Join(err, p.discard())
 		}
-		file := &file{f: f, buffer: bufio.NewWriterSize(f, 1<<18), matches: make(chan *rows, maxQueued), path: filepath.Join(dir, name)}
-		file.sheet = t.open(s.options.Format, file.buffer)
 		p.files = append(p.files, file)
 		p.group.Go(file.write)
 	}
 	return p, nil
+}
+
+// create creates a table's file under a temporary name.
+func (s *state) create(t table, name string) (*file, error) {
+	dir := filepath.Join(s.options.Dir, t.name)
+	f, err := os.Create(filepath.Join(dir, "."+name+".part"))
+	if err != nil {
+		return nil, err
+	}
+	created := &file{f: f, buffer: bufio.NewWriterSize(f, 1<<18), matches: make(chan *rows, maxQueued), path: filepath.Join(dir, name)}
+	created.sheet = t.open(s.options.Format, created.buffer)
+	return created, nil
 }
 
 // add adds a match to each table.
@@ -78,6 +86,28 @@ func (f *file) write() error {
 	return nil
 }
 
+// sync ends the file's rows and syncs them to the disk.
+func (f *file) sync() error {
+	if err := errors.Join(f.sheet.close(), f.buffer.Flush(), f.f.Sync()); err != nil {
+		return fmt.Errorf("%s: %w", f.path, err)
+	}
+	return nil
+}
+
+// publish gives the file its final name.
+func (f *file) publish() error {
+	return errors.Join(f.f.Close(), os.Rename(f.f.Name(), f.path), syncFolder(filepath.Dir(f.path)))
+}
+
+// discard removes the file, unless it has its final name.
+func (f *file) discard() error {
+	_ = f.f.Close() // its content is discarded
+	if err := os.Remove(f.f.Name()); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // stop ends the writers, waits for them, and returns their first error.
 func (p *partition) stop() error {
 	if !p.stopped {
@@ -96,12 +126,12 @@ func (p *partition) finish() error {
 		return errors.Join(err, p.discard())
 	}
 	for _, f := range p.files {
-		if err := errors.Join(f.sheet.close(), f.buffer.Flush(), f.f.Sync()); err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", f.path, err), p.discard())
+		if err := f.sync(); err != nil {
+			return errors.Join(err, p.discard())
 		}
 	}
 	for _, f := range p.files {
-		if err := errors.Join(f.f.Close(), os.Rename(f.f.Name(), f.path), syncFolder(filepath.Dir(f.path))); err != nil {
+		if err := f.publish(); err != nil {
 			return err
 		}
 	}
@@ -112,10 +142,7 @@ func (p *partition) finish() error {
 func (p *partition) discard() error {
 	errs := []error{p.stop()}
 	for _, f := range p.files {
-		_ = f.f.Close() // its content is discarded
-		if err := os.Remove(f.f.Name()); err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, err)
-		}
+		errs = append(errs, f.discard())
 	}
 	return errors.Join(errs...)
 }
@@ -126,9 +153,12 @@ type table struct {
 	open func(format string, w io.Writer) sheet
 }
 
+// seatsTable is the only table that names owners.
+var seatsTable = tableOf("seats", func(r *rows) []Seat { return r.seats })
+
 // tables lists all tables, in the order in which finish renames their files.
 var tables = []table{
-	tableOf("seats", func(r *rows) []Seat { return r.seats }),
+	seatsTable,
 	tableOf("events", func(r *rows) []Event { return r.events }),
 	tableOf("decisions", func(r *rows) []Decision { return r.decisions }),
 	tableOf("trades", func(r *rows) []Trade { return r.trades }),

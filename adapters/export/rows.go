@@ -18,7 +18,7 @@ import (
 // readMatch returns the rows of an ended match. A match has no rows if the ladder
 // voided the match before it started, or before its stream ended. Then readMatch
 // returns nil.
-func readMatch(ctx context.Context, log eventstore.Log, e ending) (*rows, error) {
+func readMatch(ctx context.Context, log eventstore.Log, e ending, known *owners) (*rows, error) {
 	if e.match == nil {
 		var err error
 		if e.match, err = matchcollector.Read(ctx, log, e.matchID); err != nil {
@@ -35,7 +35,11 @@ func readMatch(ctx context.Context, log eventstore.Log, e ending) (*rows, error)
 	if err != nil {
 		return nil, err
 	}
-	return rowsOf(e, &h)
+	r, err := rowsOf(e, &h)
+	if err != nil {
+		return nil, err
+	}
+	return r, known.leaveOut(ctx, r)
 }
 
 // builder builds the rows of one match, event by event.

@@ -155,8 +155,8 @@ func (s *state) save() error {
 	return errors.Join(os.Rename(path+".part", path), syncFolder(s.options.Dir))
 }
 
-// sweep removes the files of partitions after the state's position. Only a run
-// that was killed leaves such files.
+// sweep removes the files of partitions after the state's position, and files with
+// temporary names. Only a run that was killed leaves such files.
 func (s *state) sweep() error {
 	for _, t := range tables {
 		dir := filepath.Join(s.options.Dir, t.name)
@@ -178,12 +178,13 @@ func (s *state) sweep() error {
 	return nil
 }
 
-// unfinished reports whether a file belongs to an incomplete partition.
+// unfinished reports whether a file is incomplete or belongs to an incomplete
+// partition.
 func (s *state) unfinished(name string) bool {
-	name = strings.TrimSuffix(strings.TrimPrefix(name, "."), ".part")
+	name, part := strings.CutSuffix(strings.TrimPrefix(name, "."), ".part")
 	digits, ours := strings.CutSuffix(name, "."+s.options.Format)
 	from, err := strconv.ParseUint(digits, 10, 64)
-	return ours && err == nil && eventstore.Position(from) >= s.Position
+	return ours && err == nil && (part || eventstore.Position(from) >= s.Position)
 }
 
 func syncFolder(dir string) error {

@@ -9,7 +9,7 @@ import (
 
 // The types below are the rows of the tables (docs/analysts.md, "As tables"). New
 // columns are added after the existing columns. A column is never renamed, and
-// its meaning never changes. A field with a pointer type is a column that may be
+// its meaning never changes. OwnerID is empty if the account is deleted. A field with a pointer type is a column that may be
 // null.
 
 // Match is a row of the table matches: an ended match.

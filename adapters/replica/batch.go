@@ -11,8 +11,8 @@ import (
 	"hexarena/projections/matchcollector"
 )
 
-// batch is one event of a ladder or of the stream of keys, together with the
-// match that the event ends. A batch without an event means that the source has
+// batch is one event of a ladder or of the stream of keys, or the deletion of an
+// account, together with the match that the event ends. A batch without an event means that the source has
 // no more events for now.
 type batch struct {
 	event *eventstore.Recorded
@@ -20,7 +20,7 @@ type batch struct {
 }
 
 // follow sends a batch for each event of a ladder or of the keys in the source,
-// after a position.
+// and for each deletion of an account, after a position.
 func follow(ctx context.Context, from eventstore.Log, after eventstore.Position, batches chan<- batch) error {
 	matches := matchcollector.New()
 	for m, err := range from.Subscribe(ctx, after, filter) {
@@ -32,6 +32,10 @@ func follow(ctx context.Context, from eventstore.Log, after eventstore.Position,
 		case m.Event != nil && kindOf(m.Event.Stream) == matchStream:
 			matches.Add(*m.Event)
 			continue
+		case m.Event != nil && isDeletion(*m.Event):
+			deletion := *m.Event
+			deletion.Revision = 0
+			b.event = &deletion
 		case m.Event != nil && kindOf(m.Event.Stream) != privateStream:
 			b.event = m.Event
 			if b.match, err = matchEndedBy(ctx, from, matches, *m.Event); err != nil {

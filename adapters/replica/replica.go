@@ -1,11 +1,13 @@
 // Package replica keeps a second log for analysts, the replica, up to date with
 // the public part of the arena's log. The public part is the ladders, the
 // arena's keys, and each match's stream once the match has ended. For a running
-// match, the replica contains only the entry in TablesSeated. It contains
-// nothing about accounts, bot URLs, sessions or operators' orders.
+// match, the replica contains only the entry in TablesSeated. Of an account, it
+// contains only that the account was deleted, so that exports can leave out its
+// id. It contains nothing about bot URLs, sessions or operators' orders.
 //
-// Copied events keep their ids, types, data, metadata and revisions. The events
-// of a match come before the ladder's event that ends the match. Feed continues
+// Copied events keep their ids, types, data, metadata and revisions. Only a
+// deletion has another revision, because it is alone in its stream. The events of
+// a match come before the ladder's event that ends the match. Feed continues
 // after the replica's last event, so it needs no other record of its progress.
 package replica
 
@@ -21,6 +23,7 @@ import (
 	"hexarena/domain/arena"
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
+	"hexarena/domain/owner"
 	"hexarena/eventstore"
 )
 
@@ -84,6 +87,8 @@ func resume(ctx context.Context, from, to eventstore.Log) (eventstore.Position, 
 			return 0, fmt.Errorf("the target: %w", err)
 		case kindOf(last.Stream) == matchStream:
 			continue // part of a match that an earlier call did not finish
+		case isDeletion(last):
+			continue // it has another revision in the source
 		case kindOf(last.Stream) == privateStream:
 			return 0, notReplica(last)
 		}
@@ -114,15 +119,22 @@ func notReplica(r eventstore.Recorded) error {
 type streamKind int
 
 const (
-	privateStream streamKind = iota
+	privateStream streamKind = iota // also accounts: see isDeletion
 	ladderStream
 	keysStream
 	matchStream
 )
 
-// filter selects the public streams on the server. A prefix may also match
-// other streams, so kindOf makes the final decision.
-var filter = eventstore.Filter{StreamPrefixes: []string{ladder.StreamPrefix, arena.KeysStream, match.StreamPrefix}}
+// filter selects the public streams and the accounts on the server. A prefix may
+// also match other streams, so kindOf and isDeletion make the final decision.
+var filter = eventstore.Filter{StreamPrefixes: []string{ladder.StreamPrefix, arena.KeysStream, match.StreamPrefix, owner.AccountPrefix}}
+
+// isDeletion reports whether an event is the deletion of an account, the only
+// public event of an account's stream.
+func isDeletion(r eventstore.Recorded) bool {
+	_, ok := owner.ParseAccountStream(string(r.Stream))
+	return ok && r.Type == owner.Deleted{}.EventType()
+}
 
 func kindOf(id eventstore.StreamID) streamKind {
 	if _, ok := ladder.ModeOf(string(id)); ok {

@@ -41,6 +41,7 @@ func newSource(t *testing.T) *source {
 	w := &source{t: t, Arena: arenatest.New(t, log, 3), log: log}
 	w.store(arena.KeysStream, arena.PlatformKeyPublished{}, arena.SeedKeyAdded{ID: "seed-key-1"})
 	w.Own("ada", owner.SignedUp{OwnerID: "ada", AddressHash: "addresshash"}, owner.SessionStarted{Session: session, Until: time.Unix(1<<31, 0).UTC()})
+	w.Own("zoe", owner.SignedUp{OwnerID: "zoe", AddressHash: "addresshash"}, owner.Deleted{})
 	w.store("address-ada", owner.AddressSet{Address: address})
 	w.store("signatures-ada", owner.SignatureSpent{Signature: signature})
 	w.store(arena.PlayerStream, arena.PlayerClaimed{Holder: "the-player"})
@@ -111,9 +112,9 @@ func everything(t *testing.T, log eventstore.Log) (all []stored) {
 	return all
 }
 
-// Feed copies the events of ladders, keys and ended matches unchanged, and
-// copies nothing else.
-func TestReplicaHoldsLaddersKeysAndEndedMatchesOnly(t *testing.T) {
+// Feed copies the events of ladders, keys and ended matches unchanged. It copies
+// the deletions of accounts, and nothing else.
+func TestReplicaHoldsOnlyPublicEvents(t *testing.T) {
 	w := newSource(t)
 	to := memory.New()
 	done := catchUp(t, w.log, to)
@@ -123,9 +124,14 @@ func TestReplicaHoldsLaddersKeysAndEndedMatchesOnly(t *testing.T) {
 	for _, s := range everything(t, w.log) {
 		originals[s.ID.String()] = s
 	}
-	var copied []string
+	var copied, deleted []string
 	for _, s := range everything(t, to) {
-		require.Equal(t, originals[s.ID.String()], s)
+		original := originals[s.ID.String()]
+		if s.Type == (owner.Deleted{}).EventType() {
+			original.revision = 0
+			deleted = append(deleted, string(s.stream))
+		}
+		require.Equal(t, original, s)
 		if s.Type == (match.Started{}).EventType() {
 			copied = append(copied, string(s.stream))
 		}
@@ -141,6 +147,7 @@ func TestReplicaHoldsLaddersKeysAndEndedMatchesOnly(t *testing.T) {
 		want = append(want, match.Stream(g.MatchID))
 		require.Len(t, whole(t, to, match.Stream(g.MatchID)), len(g.Events))
 	}
+	require.Equal(t, []string{"owner-zoe"}, deleted)
 	require.Equal(t, want, copied, "the order in which the ladders ended the matches")
 	for _, stream := range []string{ladder.Stream(ladder.Standard), ladder.Stream(ladder.Parley), arena.KeysStream} {
 		require.Equal(t, whole(t, w.log, stream), whole(t, to, stream))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/domain/ladder"
+	"hexarena/domain/owner"
 	"hexarena/eventstore"
 	"hexarena/eventstore/esdb"
 	"hexarena/eventstore/logtest"
@@ -97,6 +99,47 @@ func TestKilledExportWritesTheSameFiles(t *testing.T) {
 	p.await(`exported 0 matches`)
 	p.awaitExit()
 	require.Zero(t, p.cmd.ProcessState.ExitCode())
+}
+
+// An owner deletes the account after an export. The next export is killed again and
+// again while it replaces the files that name the owner. The files are then the same
+// as those of a single export after the deletion.
+func TestKilledExportLeavesDeletedOwnersOut(t *testing.T) {
+	t.Parallel()
+	rng := logtest.Random(t)
+	_, connection := playedLog(t, filepath.Join(t.TempDir(), "node"), 12)
+	outs := map[string]string{"jsonl": t.TempDir(), "parquet": t.TempDir()}
+	exportAll := func(format, dir string) *process {
+		return launch(t, "export", "--eventstore", connection, "--format", format, "--out", dir, "--matches-per-file", "1")
+	}
+	for format, dir := range outs {
+		exportAll(format, dir).await("exported 12 matches")
+	}
+	require.Contains(t, keepers(t, outs["jsonl"], `"owner_id":"ada"`), filepath.Join(outs["jsonl"], "seats", fmt.Sprintf("%020d.jsonl", 0)))
+	log, err := esdb.Open(connection, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	defer log.Close()
+	deletion, err := eventstore.Encode(owner.Deleted{}, eventstore.Metadata{At: time.Now()})
+	require.NoError(t, err)
+	_, err = log.Append(t.Context(), eventstore.StreamID(owner.AccountStream("ada")), eventstore.Exists, deletion)
+	require.NoError(t, err)
+	for format, dir := range outs {
+		kills := 0
+		for delay := 10 * time.Millisecond; ; delay += delay/8 + time.Duration(rng.IntN(20))*time.Millisecond {
+			p := exportAll(format, dir)
+			p.killAfter(delay)
+			<-p.exited
+			if p.cmd.ProcessState.ExitCode() == 0 {
+				break
+			}
+			kills++
+		}
+		once := t.TempDir()
+		exportAll(format, once).await("exported 12 matches")
+		require.Equal(t, exported(t, once), exported(t, dir))
+		t.Logf("%s: %d kills", format, kills)
+	}
+	require.Empty(t, keepers(t, outs["jsonl"], `"owner_id":"ada"`))
 }
 
 // exported returns the files of an export, without its lock.

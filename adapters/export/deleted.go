@@ -1,0 +1,162 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"hexarena/domain/owner"
+	"hexarena/eventstore"
+)
+
+// An export names no account that was deleted before its run. The rows of new
+// matches leave such owners out (owners). Complete files that name an owner who
+// was deleted later are replaced (leaveOut).
+//
+// The two meet without a gap. A run first determines the end of the log, and only
+// then asks who is deleted. So a file whose last match ended at a position leaves
+// out every owner who was deleted before that position. The next run only has to
+// replace files for the deletions after the state's position.
+
+// owners finds out which owners have deleted their accounts. It is safe for
+// concurrent use.
+type owners struct {
+	log eventstore.Log
+
+	mu      sync.Mutex
+	deleted map[string]bool // by id
+}
+
+// leaveOut removes the ids of deleted accounts from the rows of a match.
+func (o *owners) leaveOut(ctx context.Context, r *rows) (err error) {
+	for i := range r.seats {
+		if r.seats[i].OwnerID, err = o.visible(ctx, r.seats[i].OwnerID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// visible returns the id of an owner, or the empty string if the account is
+// deleted.
+func (o *owners) visible(ctx context.Context, id string) (string, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	deleted, known := o.deleted[id]
+	if !known {
+		for r, err := range o.log.Read(ctx, eventstore.StreamID(owner.AccountStream(id)), eventstore.EndRevision, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
+			if err != nil {
+				return "", err
+			}
+			deleted = r.Type == owner.Deleted{}.EventType() // no event follows it
+		}
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		o.deleted[id] = deleted
+	}
+	if deleted {
+		return "", nil
+	}
+	return id, nil
+}
+
+// leaveOutDeleted replaces the complete files that name owners whose accounts were
+// deleted after the state's position.
+func (s *state) leaveOutDeleted(ctx context.Context, log eventstore.Log) error {
+	if s.Last == nil {
+		return nil // there are no complete files
+	}
+	gone, err := deletedAfter(ctx, log, s.Position)
+	if err != nil || len(gone) == 0 {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(s.options.Dir, seatsTable.name, "*."+s.options.Format))
+	if err != nil {
+		return err
+	}
+	for _, path := range files {
+		if err := errors.Join(ctx.Err(), s.leaveOut(gone, path)); err != nil {
+			return fmt.Errorf("leave deleted owners out of %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// deletedAfter returns the owners whose accounts were deleted after a position.
+func deletedAfter(ctx context.Context, log eventstore.Log, p eventstore.Position) (map[string]bool, error) {
+	gone := map[string]bool{}
+	for m, err := range log.Subscribe(ctx, p, eventstore.Filter{Types: []string{owner.Deleted{}.EventType()}}) {
+		switch {
+		case err != nil:
+			return nil, err
+		case m.CaughtUp:
+			return gone, nil
+		case m.Event == nil:
+			continue
+		}
+		if id, ok := owner.ParseAccountStream(string(m.Event.Stream)); ok {
+			gone[id] = true
+		}
+	}
+	return nil, context.Cause(ctx)
+}
+
+// leaveOut replaces a file of the table seats, if it names one of the owners. The
+// new file is the one that a run would write now.
+func (s *state) leaveOut(gone map[string]bool, path string) error {
+	old, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer old.Close()
+	for row, err := range readSeats(s.options.Format, old) {
+		if err != nil {
+			return err
+		}
+		if gone[row.OwnerID] {
+			return s.replace(gone, old)
+		}
+	}
+	return nil
+}
+
+// replace writes the rows of a file without some owners, one match at a time like
+// a run, to a new file with the same name.
+func (s *state) replace(gone map[string]bool, old *os.File) (err error) {
+	if _, err := old.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	replacement, err := s.create(seatsTable, filepath.Base(old.Name()))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, replacement.discard()) }()
+	match := &rows{}
+	for row, err := range readSeats(s.options.Format, old) {
+		if err != nil {
+			return err
+		}
+		if gone[row.OwnerID] {
+			row.OwnerID = ""
+		}
+		if len(match.seats) > 0 && match.seats[0].MatchID != row.MatchID {
+			if err := replacement.sheet.add(match); err != nil {
+				return err
+			}
+			match = &rows{}
+		}
+		match.seats = append(match.seats, row)
+	}
+	if err := replacement.sheet.add(match); err != nil {
+		return err
+	}
+	if err := replacement.sync(); err != nil {
+		return err
+	}
+	return replacement.publish()
+}

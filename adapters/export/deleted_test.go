@@ -1,0 +1,65 @@
+package export_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/adapters/export"
+	"hexarena/domain/ladder"
+	"hexarena/domain/owner"
+	"hexarena/eventstore/logtest"
+)
+
+// After a deletion, the next run leaves the owner out of all files: those of earlier
+// runs, and those of matches that end after the deletion. The files are the same as
+// those of a single run after the deletion. Files without the owner do not change.
+func TestDeletedOwnersAreLeftOut(t *testing.T) {
+	for _, format := range export.Formats {
+		w := newFixture(t)
+		o := options(t.TempDir(), format)
+		o.PerFile = 1
+		run(t, t.Context(), w.log, o)
+		before := contents(t, o.Dir)
+
+		w.arena.Own("bob", owner.Deleted{})
+		run(t, t.Context(), w.log, o)
+		after := contents(t, o.Dir)
+		changed := 0
+		for name, text := range before {
+			if after[name] != text {
+				require.Contains(t, name, "seats/")
+				changed++
+			}
+		}
+		require.Equal(t, 1, changed, "one match had bots of bob")
+
+		w.complete(ladder.Standard, 1, 3, 4)
+		w.arena.Own("ada", owner.Deleted{})
+		w.complete(ladder.Standard, 0, 1, 2)
+		run(t, t.Context(), w.log, o)
+		once := o
+		once.Dir = t.TempDir()
+		run(t, t.Context(), w.log, once)
+		logtest.RequireSameFiles(t, contents(t, once.Dir), contents(t, o.Dir))
+		for name, text := range contents(t, o.Dir) {
+			require.NotContains(t, text, `"owner_id":"ada"`, name)
+			require.NotContains(t, text, `"owner_id":"bob"`, name)
+		}
+	}
+}
+
+// Only the owners who deleted their accounts are left out.
+func TestOtherOwnersStayInTheTables(t *testing.T) {
+	w := newFixture(t)
+	o := options(t.TempDir(), export.JSONL)
+	run(t, t.Context(), w.log, o)
+	want := contents(t, o.Dir)
+	w.arena.Own("bob", owner.Deleted{})
+	run(t, t.Context(), w.log, o)
+	for name, text := range want {
+		want[name] = strings.ReplaceAll(text, `"owner_id":"bob"`, `"owner_id":""`)
+	}
+	logtest.RequireSameFiles(t, want, contents(t, o.Dir))
+}
