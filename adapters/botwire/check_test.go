@@ -95,7 +95,7 @@ func TestCheckStopsAtTheFirstFailure(t *testing.T) {
 func TestStepsThatCannotConnectTakeTheSameTime(t *testing.T) {
 	for name, answer := range map[string]func(context.Context) error{
 		"closed":       func(context.Context) error { return syscall.ECONNREFUSED },
-		"slow":         func(context.Context) error { time.Sleep(3 * time.Second); return syscall.EHOSTUNREACH },
+		"slow":         func(context.Context) error { <-time.After(3 * time.Second); return syscall.EHOSTUNREACH },
 		"filtered":     func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
 		"not allowed":  func(context.Context) error { return errAddress },
 		"not resolved": func(context.Context) error { return &net.DNSError{} },

@@ -61,8 +61,7 @@ func (d *Dialer) signed(to *url.URL, matchID string, u Upgrade) http.Header {
 }
 
 // recipient names a bot and the host of its URL, in lower case and with the port
-// unless it is the default port of the scheme. No bot at another host, and no
-// other bot at this host, accepts an upgrade that names this recipient.
+// unless it is the standard port of the scheme.
 func recipient(botID string, u *url.URL) string {
 	host := strings.ToLower(u.Hostname())
 	if strings.Contains(host, ":") {

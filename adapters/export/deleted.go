@@ -20,7 +20,9 @@ import (
 // The two meet without a gap. A run first determines the end of the log, and only
 // then asks who is deleted. So a file whose last match ended at a position leaves
 // out every owner who was deleted before that position. The next run only has to
-// replace files for the deletions after the state's position.
+// replace files for the deletions after the state's position. Only in folders that
+// an earlier version of this program wrote, the next run replaces files for all
+// deletions.
 
 // owners finds out which owners have deleted their accounts. It is safe for
 // concurrent use.
@@ -65,13 +67,23 @@ func (o *owners) visible(ctx context.Context, id string) (string, error) {
 	return id, nil
 }
 
-// leaveOutDeleted replaces the complete files that name owners whose accounts were
-// deleted after the state's position.
+// leaveOutDeleted replaces the complete files that name deleted owners.
 func (s *state) leaveOutDeleted(ctx context.Context, log eventstore.Log) error {
 	if s.Last == nil {
 		return nil // there are no complete files
 	}
-	gone, err := deletedAfter(ctx, log, s.Position)
+	if s.Schema == schema {
+		return s.leaveOutDeletedAfter(ctx, log, s.Position)
+	}
+	if err := s.leaveOutDeletedAfter(ctx, log, 0); err != nil {
+		return err
+	}
+	s.Schema = schema
+	return s.save()
+}
+
+func (s *state) leaveOutDeletedAfter(ctx context.Context, log eventstore.Log, p eventstore.Position) error {
+	gone, err := deletedAfter(ctx, log, p)
 	if err != nil || len(gone) == 0 {
 		return err
 	}
@@ -113,7 +125,7 @@ func (s *state) leaveOut(gone map[string]bool, path string) error {
 	if err != nil {
 		return err
 	}
-	defer old.Close()
+	defer func() { _ = old.Close() }() // it was only read
 	for row, err := range readSeats(s.options.Format, old) {
 		if err != nil {
 			return err

@@ -1,6 +1,8 @@
 package export_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -48,6 +50,28 @@ func TestDeletedOwnersAreLeftOut(t *testing.T) {
 			require.NotContains(t, text, `"owner_id":"bob"`, name)
 		}
 	}
+}
+
+// An earlier version of the program kept deleted owners. The next run replaces its
+// files too.
+func TestFilesOfEarlierVersionsAreReplaced(t *testing.T) {
+	w := newFixture(t)
+	o := options(t.TempDir(), export.JSONL)
+	run(t, t.Context(), w.log, o)
+	named := contents(t, o.Dir)
+	w.arena.Own("ada", owner.Deleted{})
+	w.complete(ladder.Standard, 0, 1, 2)
+	run(t, t.Context(), w.log, o)
+	want := contents(t, o.Dir)
+	for name, text := range named {
+		if strings.HasPrefix(name, "seats/") {
+			require.NoError(t, os.WriteFile(filepath.Join(o.Dir, name), []byte(text), 0o600))
+		}
+	}
+	state := filepath.Join(o.Dir, "export.json")
+	require.NoError(t, os.WriteFile(state, []byte(strings.Replace(want["export.json"], `"schema":2`, `"schema":1`, 1)), 0o600))
+	run(t, t.Context(), w.log, o)
+	logtest.RequireSameFiles(t, want, contents(t, o.Dir))
 }
 
 // Only the owners who deleted their accounts are left out.

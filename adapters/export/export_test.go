@@ -338,9 +338,9 @@ func TestRunRejectsWrongOptionsAndFoldersInOneLine(t *testing.T) {
 	require.ErrorContains(t, err, "another log")
 	require.Equal(t, before, contents(t, dir))
 
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "export.json"), []byte(`{"schema":2}`), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "export.json"), []byte(`{"schema":3}`), 0o600))
 	_, err = export.Run(t.Context(), w.log, o)
-	require.ErrorContains(t, err, "schema version 2")
+	require.ErrorContains(t, err, "schema version 3")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "export.json"), []byte(`{"schema":`), 0o600))
 	_, err = export.Run(t.Context(), w.log, o)
 	require.ErrorContains(t, err, "export.json")

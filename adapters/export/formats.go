@@ -64,7 +64,7 @@ func readLines[R any](f *os.File) iter.Seq2[R, error] {
 func readParquet[R any](f *os.File) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
 		reader := parquet.NewGenericReader[R](f)
-		defer reader.Close()
+		defer func() { _ = reader.Close() }() // it has only read
 		for buffer := make([]R, 256); ; {
 			n, err := reader.Read(buffer)
 			for _, row := range buffer[:n] {

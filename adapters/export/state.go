@@ -20,6 +20,10 @@ import (
 // stateFile records the progress in a folder.
 const stateFile = "export.json"
 
+// schema is the version of the state file. In a folder of version 1, complete files
+// may name owners whose accounts were deleted at any time.
+const schema = 2
+
 // state is the progress and the options of the export in a folder. A run saves the
 // state before the first file and after each partition.
 type state struct {
@@ -85,7 +89,7 @@ func load(o Options) (*state, error) {
 				return nil, fmt.Errorf("%s contains files of an export, but not %s, which stores the export's progress: use another folder", o.Dir, stateFile)
 			}
 		}
-		s := &state{Schema: 1, Format: o.Format, Mode: o.Mode, Since: o.Since, progress: progress{Position: o.Since}, options: o}
+		s := &state{Schema: schema, Format: o.Format, Mode: o.Mode, Since: o.Since, progress: progress{Position: o.Since}, options: o}
 		return s, s.save()
 	}
 	if err != nil {
@@ -97,8 +101,8 @@ func load(o Options) (*state, error) {
 	if err := d.Decode(s); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if s.Schema != 1 {
-		return nil, fmt.Errorf("%s has schema version %d: this program reads version 1", path, s.Schema)
+	if s.Schema < 1 || s.Schema > schema {
+		return nil, fmt.Errorf("%s has schema version %d: this program reads versions 1 to %d", path, s.Schema, schema)
 	}
 	return s, nil
 }

@@ -9,7 +9,7 @@ import (
 
 // The types below are the rows of the tables (docs/analysts.md, "As tables"). New
 // columns are added after the existing columns. A column is never renamed, and
-// its meaning never changes. OwnerID is empty if the account is deleted. A field with a pointer type is a column that may be
+// its meaning never changes. A field with a pointer type is a column that may be
 // null.
 
 // Match is a row of the table matches: an ended match.
@@ -32,7 +32,8 @@ type Match struct {
 	SeedKey    string  `json:"seed_key" parquet:"seed_key,dict"`
 }
 
-// Seat is a row of the table seats: one bot in a match.
+// Seat is a row of the table seats: one bot in a match. OwnerID is empty if the
+// owner has deleted the account.
 type Seat struct {
 	MatchID    string `json:"match_id" parquet:"match_id,dict"`
 	Seat       int32  `json:"seat" parquet:"seat"`

@@ -11,9 +11,9 @@ import (
 	"hexarena/projections/matchcollector"
 )
 
-// batch is one event of a ladder or of the stream of keys, or the deletion of an
-// account, together with the match that the event ends. A batch without an event means that the source has
-// no more events for now.
+// batch is one event of a ladder or of the stream of keys, together with the
+// match that the event ends, or the deletion of an account. A batch without an
+// event means that the source has no more events for now.
 type batch struct {
 	event *eventstore.Recorded
 	match []eventstore.Recorded // all events of the match; empty if the event ends no match
@@ -34,7 +34,7 @@ func follow(ctx context.Context, from eventstore.Log, after eventstore.Position,
 			continue
 		case m.Event != nil && isDeletion(*m.Event):
 			deletion := *m.Event
-			deletion.Revision = 0
+			deletion.Revision = 0 // the target has no other event of the account
 			b.event = &deletion
 		case m.Event != nil && kindOf(m.Event.Stream) != privateStream:
 			b.event = m.Event
