@@ -334,7 +334,7 @@ func (r ladderReport) show(out io.Writer) {
 		fmt.Fprintf(out, "%d of %d commitments follow from published seed keys\n", r.Commitments, r.Tables)
 	}
 	if len(r.Rests) > 1 {
-		fmt.Fprintf(out, "the rest of bots changed: %s\n", strings.Join(r.rests(), ", "))
+		fmt.Fprintf(out, "the bots' rest time changed: %s\n", strings.Join(r.rests(), ", "))
 	}
 	for _, kind := range slices.Sorted(maps.Keys(r.Warnings)) {
 		w := r.Warnings[kind]

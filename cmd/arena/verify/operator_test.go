@@ -161,7 +161,7 @@ func TestVerifyWarnsAboutSuspiciousSeatings(t *testing.T) {
 	require.Zero(t, status, errOut)
 	for _, line := range []string{
 		"no commitment was checked: no seed key of this ladder is published yet",
-		"the rest of bots changed: 5s, 0s",
+		"the bots' rest time changed: 5s, 0s",
 		"WARNING: 2 seatings (the first at revision 2) were stored after their round had appeared: the arena may have known their seeds",
 	} {
 		require.Contains(t, out, line+"\n")
