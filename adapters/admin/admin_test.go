@@ -113,7 +113,6 @@ type answer struct {
 func (f *fixture) call(method, path, body string, change ...func(*http.Request)) answer {
 	f.t.Helper()
 	r := httptest.NewRequestWithContext(f.t.Context(), method, path, strings.NewReader(body))
-	r.Host = "127.0.0.1:8081"
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -257,10 +256,6 @@ func TestInvalidOrderIsRefusedAndStoresNothing(t *testing.T) {
 		"no body":                         {"POST", "/admin/drain", "", json, 400, "malformed", ""},
 		"a form":                          {"POST", "/admin/drain", `reason=a`, func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") }, 415, "unsupported_media_type", ""},
 		"a long body":                     {"POST", "/admin/drain", `{"reason":"` + strings.Repeat("a", 65536) + `"}`, nil, 413, "body_too_large", ""},
-		"another site":                    {"POST", "/admin/drain", `{"reason":"a"}`, func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, 403, "cross_site", ""},
-		"another origin":                  {"POST", "/admin/drain", `{"reason":"a"}`, func(r *http.Request) { r.Header.Set("Origin", "https://example.org") }, 403, "cross_site", ""},
-		"a host name":                     {"POST", "/admin/drain", `{"reason":"a"}`, func(r *http.Request) { r.Host = "example.org:8081" }, 403, "host", ""},
-		"reading by a host name":          {"GET", "/admin/status", "", func(r *http.Request) { r.Host = "example.org:8081" }, 403, "host", ""},
 		"an order by GET":                 {"GET", "/admin/drain", "", nil, 404, "not_found", ""},
 		"an unknown order":                {"POST", "/admin/explode", `{"reason":"a"}`, nil, 404, "not_found", ""},
 		"neither owner nor bot":           {"POST", "/admin/suspend", `{"reason":"a"}`, nil, 422, "invalid", "owner or bot is required: name exactly one of them, by its id"},

@@ -3,11 +3,8 @@ package admin
 import (
 	"context"
 	"encoding/json"
-	"net"
 	"net/http"
-	"net/netip"
 	"reflect"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -72,22 +69,5 @@ func takeOrder[In interface{ check() error }](s *Server, f func(*call, In) (any,
 			return nil, err
 		}
 		return f(c, in.Body)
-	})
-}
-
-// onlyByAddress refuses calls whose Host header is a name other than localhost,
-// because any site can make its name resolve to this machine.
-func (s *Server) onlyByAddress(h http.Handler) http.Handler {
-	refuse := s.answer(func(*call) (any, error) { return nil, errByName })
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host := r.Host
-		if name, _, err := net.SplitHostPort(host); err == nil {
-			host = name
-		}
-		if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err != nil && host != "localhost" {
-			refuse.ServeHTTP(w, r)
-			return
-		}
-		h.ServeHTTP(w, r)
 	})
 }

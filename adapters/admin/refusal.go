@@ -20,7 +20,6 @@ var (
 
 var (
 	errUnknownPath = errors.New("this path does not exist, or does not accept this method")
-	errByName      = errors.New("the host in the URL must be an IP address or localhost")
 	errNoOwner     = errors.New("no such account")
 )
 
@@ -28,8 +27,6 @@ var (
 // as an internal error.
 var table = problem.Table{
 	{Err: errUnknownPath, Status: http.StatusNotFound, Code: "not_found"},
-	{Err: problem.ErrCrossSite, Status: http.StatusForbidden, Code: "cross_site"},
-	{Err: errByName, Status: http.StatusForbidden, Code: "host"},
 	{Err: problem.ErrBodyTooLarge, Status: http.StatusRequestEntityTooLarge, Code: "body_too_large"},
 	{Err: problem.ErrMediaType, Status: http.StatusUnsupportedMediaType, Code: "unsupported_media_type"},
 	{Err: problem.ErrMalformed, Status: http.StatusBadRequest, Code: "malformed"},

@@ -15,8 +15,8 @@ import (
 
 // adminHandler serves the operators' endpoints. If its address is not on
 // loopback, it serves only /metrics and /ready, because the other endpoints do
-// not authenticate their callers. The handler of operators' orders also rejects
-// calls that a browser makes on behalf of another site.
+// not authenticate their callers. It refuses all calls that a browser makes on
+// behalf of another site.
 func (a *arena) adminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", listen.Metrics(a.collectors()...))
@@ -30,7 +30,7 @@ func (a *arena) adminHandler() http.Handler {
 			mux.Handle(node.AdminPrefix, a.node.Admin())
 		}
 	}
-	return mux
+	return listen.ForOperators(mux, a.AdminListen, a.AdminHosts, a.logger)
 }
 
 // collectors returns the metrics of the arena's parts.

@@ -43,6 +43,7 @@ type config struct {
 	witnesses        []witness.Witness // parsed from Witness
 	Listen           string            `default:"127.0.0.1:8080" help:"Address of the API and the pages."`
 	AdminListen      string            `default:"127.0.0.1:8081" help:"Address of the operators' endpoints."`
+	AdminHosts       []listen.HostName `help:"Names under which monitoring reaches the operators' endpoints, besides IP addresses and localhost."`
 	BaseURL          string            `name:"base-url" help:"The arena's public URL (default: http://<listen>)."`
 	EventStore       string            `name:"eventstore" env:"ARENA_EVENTSTORE" help:"esdb:// connection string of the log (default: the embedded node)."`
 	NodeListen       string            `default:"127.0.0.1:2113" help:"Address of the embedded node."`

@@ -1,6 +1,7 @@
 package nodecmd
 
 import (
+	"log/slog"
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -9,10 +10,11 @@ import (
 	"hexarena/eventstore/node"
 )
 
-// adminHandler serves the operators' endpoints. If its address is not on
-// loopback, it serves only /metrics and /ready, because the other endpoints do
-// not authenticate their callers.
-func adminHandler(n *node.Node, address string) http.Handler {
+// adminHandler serves the operators' endpoints at an address. If the address is
+// not on loopback, it serves only /metrics and /ready, because the other endpoints
+// do not authenticate their callers. It refuses all calls that a browser makes on
+// behalf of another site.
+func (c serveCmd) adminHandler(n *node.Node, address string, logger *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics(n))
 	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, _ *http.Request) {
@@ -23,7 +25,7 @@ func adminHandler(n *node.Node, address string) http.Handler {
 	if listen.IsLoopback(address) {
 		mux.Handle(node.AdminPrefix, n.Admin())
 	}
-	return mux
+	return listen.ForOperators(mux, c.AdminListen, c.AdminHosts, logger)
 }
 
 func metrics(n *node.Node) http.Handler {

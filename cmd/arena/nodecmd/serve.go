@@ -18,12 +18,13 @@ import (
 // serveCmd implements `arena node serve`. It serves the embedded event store
 // without an arena, for any client of EventStoreDB.
 type serveCmd struct {
-	Listen       string `default:"127.0.0.1:2113" help:"address to listen on"`
-	Data         string `required:"" help:"folder of the log; created if it does not exist"`
-	AdminListen  string `default:"127.0.0.1:8082" help:"address of the operators' endpoints; empty for none"`
-	InsecureNode bool   `help:"listen outside loopback, where anyone who reaches the port can read and write"`
-	ReadOnly     bool   `help:"allow clients on the --listen address only to read and subscribe; the address may then be outside loopback"`
-	FeedListen   string `help:"with --read-only: a loopback address for clients that append"`
+	Listen       string            `default:"127.0.0.1:2113" help:"address to listen on"`
+	Data         string            `required:"" help:"folder of the log; created if it does not exist"`
+	AdminListen  string            `default:"127.0.0.1:8082" help:"address of the operators' endpoints; empty for none"`
+	AdminHosts   []listen.HostName `help:"names under which monitoring reaches the operators' endpoints, besides IP addresses and localhost"`
+	InsecureNode bool              `help:"listen outside loopback, where anyone who reaches the port can read and write"`
+	ReadOnly     bool              `help:"allow clients on the --listen address only to read and subscribe; the address may then be outside loopback"`
+	FeedListen   string            `help:"with --read-only: a loopback address for clients that append"`
 }
 
 // Run runs `arena node serve`.
@@ -54,7 +55,7 @@ func (c serveCmd) serve(ctx context.Context, out io.Writer, logger *slog.Logger)
 	}
 	admin := listen.NewServer(nil)
 	if l.admin != nil {
-		admin.Handler = adminHandler(n, l.admin.Addr().String())
+		admin.Handler = c.adminHandler(n, l.admin.Addr().String(), logger)
 		g.Go(func() error {
 			_ = listen.Serve(admin, l.admin) // the node works without these endpoints
 			return nil
