@@ -357,6 +357,9 @@ func (a *arena) openServers(context.Context) error {
 		return err
 	}
 	a.server = listen.NewServer(pages)
+	if a.Production {
+		a.server.Handler = listen.RequireHTTPS(pages)
+	}
 	a.server.ConnContext = api.ConnContext
 	a.server.RegisterOnShutdown(handler.EndStreams)
 	a.admin = listen.NewServer(a.adminHandler())

@@ -46,6 +46,21 @@ func NewServer(h http.Handler) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10}
 }
 
+// strictTransport makes browsers use only https for this host, for one year after
+// each response. It says nothing about subdomains, because other services of the
+// operator may use them. It does not ask for the browsers' preload lists, because
+// leaving them takes months.
+const strictTransport = "max-age=31536000"
+
+// RequireHTTPS adds Strict-Transport-Security (RFC 6797) to every response. Browsers
+// ignore the header in responses over plain HTTP.
+func RequireHTTPS(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Strict-Transport-Security", strictTransport)
+		h.ServeHTTP(w, r)
+	})
+}
+
 // Serve serves calls until the server is shut down or fails.
 func Serve(s *http.Server, l net.Listener) error {
 	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
