@@ -1591,8 +1591,8 @@ class Sources:
         """Fetches the responses from an arena, up to the size of its checkpoint."""
         url, ladder = url.rstrip("/"), url.rstrip("/") + "/ladder/" + self.mode
         self.arena(parse(get(url + "/.well-known/arena.json").decode()))
-        self.seed_keys(parse(get(url + "/log/keys").decode()))
         self.checkpoint = get(ladder + "/checkpoint").decode()
+        self.seed_keys(parse(get(url + "/log/keys").decode()))  # after the checkpoint: the arena may add a key at any time
         size = read_head(self.checkpoint, "ladder/" + self.mode)[0]
         while len(self.events) < size:
             page = parse(get(ladder + "/events?from=%d&limit=500" % len(self.events)).decode())

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"filippo.io/torchwood"
 	"github.com/stretchr/testify/require"
 
+	"hexarena/adapters/rest"
 	"hexarena/cmd/arena/remote"
 	"hexarena/domain/audit/sample"
 	"hexarena/domain/ladder"
@@ -172,12 +175,13 @@ func TestVerifyNamesAHiddenTreeOfAnArenaWithABeacon(t *testing.T) {
 	require.Contains(t, errOut, "every arena with a beacon has a ladder tree")
 }
 
-// The keys are read after the head, so a key that is added between is known.
+// The keys are read after the head, so a key that is added between is known. The
+// Python checker does the same.
 func TestVerifyReadsKeysAfterTheHead(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 1, nil)
 	keys := s.keys
-	s.keys = nil
+	s.keys = []rest.SeedKey{}
 	s.lie = func(path string, answer []byte) []byte {
 		if strings.HasSuffix(path, "/checkpoint") {
 			s.keys = keys
@@ -186,6 +190,15 @@ func TestVerifyReadsKeysAfterTheHead(t *testing.T) {
 	}
 	_, errOut, status := s.ladder("--no-remember")
 	require.Zero(t, status, errOut)
+
+	s.keys = []rest.SeedKey{}
+	out, err := exec.CommandContext(t.Context(), "python3", filepath.Join("..", "..", "..", "docs", "audit", "verify.py"), "--ladder", "standard", s.URL).CombinedOutput()
+	if errors.Is(err, exec.ErrNotFound) {
+		require.Empty(t, os.Getenv("CI"), "CI installs python3: make deps")
+		t.Skip("the Python checker needs python3: run make deps")
+	}
+	require.NoError(t, err, "%.2000s", out)
+	require.Contains(t, string(out), "; 1 commitments; ")
 }
 
 // The tree of results is remembered too.
