@@ -55,14 +55,14 @@ type whole struct {
 }
 
 // playWhole plays a ladder until a number of matches are rated. The ladder
-// contains ties, strikes, missed matches, aborts for both reasons, and voids
-// because of the beacon. The files contain every nth record, starting with
-// record 0, where n is the parameter every.
+// contains ties, strikes, missed matches, bots that are activated again, aborts for
+// both reasons, and voids because of the beacon. The files contain every nth record,
+// starting with record 0, where n is the parameter every.
 func playWhole(t testing.TB, rated, every int) *whole {
 	t.Helper()
 	w := &whole{dir: t.TempDir(), beacon: signedBeacon()}
 	w.Arena = sample.New(sample.Options{
-		Chance: logtest.Seed(t), Bots: 19, Mischief: 3, Build: true, Abort: 9, Orders: true, Absent: 2, Lost: 17, Rest: 90 * time.Second, Beacon: w.beacon,
+		Chance: logtest.Seed(t), Bots: 19, Mischief: 3, Build: true, Abort: 9, Orders: true, Absent: 2, Activate: 40, Lost: 17, Rest: 90 * time.Second, Beacon: w.beacon,
 	})
 	for count := 0; count < rated; {
 		w.records = append(w.records, w.Tick()...)

@@ -41,6 +41,7 @@ type Options struct {
 	Silent   bool // no bot sends a nonce
 	Orders   bool // every second abort is an operator's order
 	Absent   int  // the first bots, up to this number, never answer
+	Activate int  // after every so many ticks, the owners of the absent bots activate them again; 0 for never
 	Lost     int  // one in this many matches is voided because its round did not appear; 0 for none
 
 	Rest        time.Duration // the usual rest
@@ -53,6 +54,7 @@ type Arena struct {
 	*Ladder
 
 	options Options
+	ticks   int
 	seated  int // matches
 	played  int // matches
 	orders  int // aborts
@@ -68,6 +70,11 @@ func New(o Options) *Arena {
 // Tick seats every bot, plays all matches to their end, and returns the records
 // of their matches.
 func (a *Arena) Tick() [][]byte {
+	if a.ticks++; a.options.Activate > 0 && a.ticks%a.options.Activate == 0 {
+		for i := range a.options.Absent {
+			a.candidates[i].StatusChanged = a.now
+		}
+	}
 	a.seat()
 	var records [][]byte
 	for _, s := range a.state.Unfinished() {
