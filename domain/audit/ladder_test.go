@@ -81,7 +81,7 @@ func up(v any) any {
 	return math.Nextafter(f, 100)
 }
 
-// For each kind of tampering with a ladder, the audit reports the revision of
+// For each kind of tampering with a ladder, both checkers report the revision of
 // the forged event.
 func TestForgedLaddersAreFound(t *testing.T) {
 	list := storedLadder(t)
@@ -139,10 +139,12 @@ func TestForgedLaddersAreFound(t *testing.T) {
 	}
 	for name, f := range forgeries {
 		t.Run(name, func(t *testing.T) {
-			l, err := fold(t, f.forge(storedLadder(t)))
+			list := f.forge(storedLadder(t))
+			l, err := fold(t, list)
 			require.Error(t, err)
 			t.Log(err)
 			require.Equal(t, f.at, l.Totals.Events, err.Error())
+			pythonDiffers(t, list, f.at)
 			var d *audit.LadderDifference
 			if errors.As(err, &d) {
 				require.Equal(t, uint64(f.at), d.Revision)

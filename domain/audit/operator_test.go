@@ -256,7 +256,7 @@ func TestNotesOfARound(t *testing.T) {
 }
 
 // An operator changes the seatings of a ladder. Each test names the event at
-// which the checker finds the change.
+// which both checkers find the change.
 func TestDishonestSeatingsAreFound(t *testing.T) {
 	ticks := func() *sample.Ladder {
 		l := sample.NewBeaconLadder(9, &sample.Beacon{Chain: fakeChain(), Sign: fakeSignature})
@@ -290,6 +290,12 @@ func TestDishonestSeatingsAreFound(t *testing.T) {
 			list[0], list[1] = list[1], list[0]
 			return l
 		}, second, "as candidate 0"},
+		"the order of registration": {func(l []stored) []stored {
+			first, last := candidates(l[0])[0].(object), candidates(l[0])[8].(object)
+			last["registered"] = "2026-09-06T11:59:59.999Z"
+			require.Equal(t, "2026-09-06T12:00:00Z", first["registered"])
+			return l
+		}, 0, "as candidate 0"},
 		"a candidate twice": {func(l []stored) []stored {
 			l[second].data["candidates"] = append(candidates(l[second]), candidates(l[second])[0])
 			return l
@@ -321,11 +327,13 @@ func TestDishonestSeatingsAreFound(t *testing.T) {
 		}, second, "from the published seed key"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, err := foldWith(t, c.forge(eventsOf(t, ticks())))
+			list := c.forge(eventsOf(t, ticks()))
+			l, err := foldWith(t, list)
 			require.Error(t, err)
 			t.Log(err)
 			require.ErrorContains(t, err, c.says)
 			require.Equal(t, c.at, l.Totals.Events)
+			pythonDiffers(t, list, c.at)
 		})
 	}
 	l, err := foldWith(t, list)
@@ -337,6 +345,48 @@ func TestDishonestSeatingsAreFound(t *testing.T) {
 	require.Equal(t, 6, l.Totals.Commitments)
 	require.Empty(t, l.Totals.Warnings)
 	require.Equal(t, []int64{0}, l.Totals.Rests)
+}
+
+// After ten misses in a row, a bot rests for three hours. Misses before its latest
+// change of status do not count. Both checkers repeat this to the millisecond.
+func TestLongRestsAreRepeated(t *testing.T) {
+	const seating, exactly = 20, 3 * time.Hour // the eleventh seating
+	for name, c := range map[string]struct {
+		rest, changed time.Duration // since the latest and the first miss
+		rested        bool
+	}{
+		"three hours":               {exactly, -time.Hour, true},
+		"less":                      {exactly - time.Millisecond, -time.Hour, false},
+		"a change before the first": {exactly - time.Millisecond, -time.Millisecond, false},
+		"a change at the first":     {time.Minute, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := sample.NewLadder(4)
+			for range 11 {
+				l.Tick()
+			}
+			list := eventsOf(t, l)[:seating+1]
+			bot := list[seating].data["candidates"].([]any)[2].(object)
+			for i := 1; i < seating; i += 2 {
+				for _, s := range seats(list[i]) {
+					s.(object)["missed"] = s.(object)["botId"] == bot["botId"]
+				}
+			}
+			list[seating].at = list[seating-1].at.Add(c.rest)
+			list[seating].data["tick"] = list[seating].at.Format(match.TimeFormat)
+			bot["statusChanged"] = list[1].at.Add(c.changed).Format(match.TimeFormat)
+			folded, err := foldWith(t, list)
+			if c.rested {
+				require.NoError(t, err)
+				out, status := pythonOn(t, list)
+				require.Zero(t, status, out)
+				return
+			}
+			require.ErrorContains(t, err, "only rested bots")
+			require.Equal(t, seating, folded.Totals.Events)
+			pythonDiffers(t, list, seating)
+		})
+	}
 }
 
 // suspiciousLadder returns a ladder that has no difference, but in which each kind

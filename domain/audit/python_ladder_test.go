@@ -180,7 +180,7 @@ func (w *whole) save(t testing.TB, every int) {
 	}
 	w.write(t, "checkpoint", checkpointOf(t, entries))
 	w.write(t, "arena.json", inJSON(t, map[string]any{"publicKey": sample.PlatformKey, "beacon": w.beacon.Info()}))
-	w.write(t, "keys", inJSON(t, map[string]any{"keys": []any{map[string]any{"id": sample.SeedKeyID, "hash": sample.SeedKeyHash(), "key": hex.EncodeToString(sample.SeedKey)}}}))
+	w.write(t, "keys", inJSON(t, seedKeys()))
 	var kept [][]byte
 	for i := 0; i < len(w.records); i += every {
 		kept = append(kept, w.records[i])
@@ -316,21 +316,55 @@ func TestPythonFindsForgedEventsOfALadder(t *testing.T) {
 
 func TestPythonCountsSuspiciousSeatings(t *testing.T) {
 	list, seatings := suspiciousLadder(t)
-	var events []pageEvent
-	for i, e := range list {
-		events = append(events, pageEvent{i, e.name, e.at.Format(match.TimeFormat), string(inJSON(t, e.data))})
-	}
-	page := file(t, inJSON(t, map[string]any{"mode": ladder.Standard, "events": events}))
-	arena := file(t, inJSON(t, map[string]any{"publicKey": sample.PlatformKey, "beacon": fakeChain().Info()}))
-	out, status := python(t, "--ladder", ladder.Standard, page, arena)
+	out, status := pythonOn(t, list)
 	require.Zero(t, status, out)
-	require.Contains(t, out, fmt.Sprintf(`; 8 rated; 0 voided; 4 of 4 seatings repeated; 3 rounds; 0 commitments; 0 matches
+	require.Contains(t, out, fmt.Sprintf(`; 8 rated; 0 voided; 4 of 4 seatings repeated; 3 rounds; 8 commitments; 0 matches
 the bots' rest time changed: 5, 0 ms
 WARNING: 1 seatings (the first at revision %d) have an earlier tick than the seating before
 WARNING: 1 seatings (the first at revision %d) name no round, but an earlier seating does
 WARNING: 1 seatings (the first at revision %d) were stored after their round had appeared
 not checked: `, seatings[3], seatings[3], seatings[1]))
+	require.NotContains(t, out, "seed keys")
+	out, status = python(t, "--ladder", ladder.Standard, pageOf(t, list), arenaFile(t))
+	require.Zero(t, status, out)
+	require.Contains(t, out, "; 0 commitments; ")
 	require.Contains(t, out, "; seed keys: the response of /log/keys is missing; ")
+}
+
+// pythonOn checks stored events with the Python checker. It has the chain and the seed
+// key of foldWith.
+func pythonOn(t testing.TB, list []stored) (out string, status int) {
+	t.Helper()
+	return python(t, "--ladder", ladder.Standard, pageOf(t, list), arenaFile(t), file(t, inJSON(t, seedKeys())))
+}
+
+// pythonDiffers requires that the Python checker finds the first difference at a
+// revision.
+func pythonDiffers(t testing.TB, list []stored, revision int) {
+	t.Helper()
+	out, status := pythonOn(t, list)
+	require.Equal(t, 1, status, out)
+	require.Contains(t, out, fmt.Sprintf("DIFFERS ladder-standard@%d: ", revision))
+}
+
+// pageOf writes stored events as one page.
+func pageOf(t testing.TB, list []stored) string {
+	t.Helper()
+	var events []pageEvent
+	for i, e := range list {
+		events = append(events, pageEvent{i, e.name, e.at.Format(match.TimeFormat), string(inJSON(t, e.data))})
+	}
+	return file(t, inJSON(t, map[string]any{"mode": ladder.Standard, "events": events}))
+}
+
+func arenaFile(t testing.TB) string {
+	t.Helper()
+	return file(t, inJSON(t, map[string]any{"publicKey": sample.PlatformKey, "beacon": fakeChain().Info()}))
+}
+
+// seedKeys is the response of /log/keys.
+func seedKeys() map[string]any {
+	return map[string]any{"keys": []any{map[string]any{"id": sample.SeedKeyID, "hash": sample.SeedKeyHash(), "key": hex.EncodeToString(sample.SeedKey)}}}
 }
 
 // foldForged recomputes the ladder with one forged event. It returns the revision
