@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import { randomUUID } from "node:crypto";
 
 const require = createRequire(process.env.NODE_MODULES ? process.env.NODE_MODULES + "/" : import.meta.url);
-const { EventStoreDBClient, jsonEvent, persistentSubscriptionToStreamSettingsFromDefaults, streamNameFilter, NO_STREAM, START } =
+const { EventStoreDBClient, excludeSystemEvents, jsonEvent, persistentSubscriptionToStreamSettingsFromDefaults, streamNameFilter, NO_STREAM, START } =
   require("@eventstore/db-client");
 
 const client = new EventStoreDBClient({ endpoint: new URL(process.argv[2]).host }, { insecure: true });
@@ -29,6 +29,15 @@ const all = client.subscribeToAll({ fromPosition: START, filter: streamNameFilte
 for await (const _ of all) if (++subscribed === 10) break;
 await all.unsubscribe();
 
+// This filter leaves out system events.
+let defaults = 0;
+const own = client.subscribeToAll({ fromPosition: START, filter: excludeSystemEvents() });
+for await (const { event } of own) {
+  if (event.type !== "Counted") throw new Error(`the filter selected ${event.type}`);
+  if (++defaults === 10) break;
+}
+await own.unsubscribe();
+
 // Two workers share a persistent subscription: each event goes to one of them.
 await client.createPersistentSubscriptionToStream(stream, "workers", persistentSubscriptionToStreamSettingsFromDefaults({ startFrom: START }));
 const workers = [1, 2].map(() => client.subscribeToPersistentSubscriptionToStream(stream, "workers", { bufferSize: 2 }));
@@ -44,5 +53,5 @@ await new Promise((done, failed) => {
   }
 });
 await Promise.all(workers.map((w) => w.unsubscribe()));
-console.log(JSON.stringify({ read, category: inCategory, subscribed, shared: seen.size }));
+console.log(JSON.stringify({ read, category: inCategory, subscribed, defaults, shared: seen.size }));
 await client.dispose();

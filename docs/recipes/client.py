@@ -30,6 +30,14 @@ with client.subscribe_to_all(filter_include=[stream], filter_by_stream_name=True
         if subscribed == 10:
             break
 
+# By default, the client leaves out system events, with a filter.
+defaults = sum(1 for _ in client.read_all())
+with client.subscribe_to_all() as subscription:
+    for event in subscription:
+        assert event.type == "Counted"
+        if event.stream_position == 9:
+            break
+
 # Two workers share a persistent subscription: each event goes to one of them.
 client.create_subscription_to_stream("workers", stream, from_end=False)
 seen, lock = [], threading.Lock()
@@ -51,5 +59,5 @@ for w in workers:
     w.start()
 for w in workers:
     w.join(60)
-print(json.dumps({"read": len(read), "category": len(in_category), "subscribed": subscribed, "shared": len(set(seen))}))
+print(json.dumps({"read": len(read), "category": len(in_category), "subscribed": subscribed, "defaults": defaults, "shared": len(set(seen))}))
 client.close()

@@ -56,7 +56,11 @@ func run(address string) error {
 	if err != nil {
 		return err
 	}
-	subscribed, err := subscribe(ctx, client, stream)
+	subscribed, err := subscribe(ctx, client, &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: []string{stream}})
+	if err != nil {
+		return err
+	}
+	defaults, err := subscribe(ctx, client, esdb.ExcludeSystemEventsFilter())
 	if err != nil {
 		return err
 	}
@@ -64,7 +68,7 @@ func run(address string) error {
 	if err != nil {
 		return err
 	}
-	return json.NewEncoder(os.Stdout).Encode(map[string]int{"read": read, "category": inCategory, "subscribed": subscribed, "shared": shared})
+	return json.NewEncoder(os.Stdout).Encode(map[string]int{"read": read, "category": inCategory, "subscribed": subscribed, "defaults": defaults, "shared": shared})
 }
 
 func count(events *esdb.ReadStream, err error) (n int, _ error) {
@@ -78,11 +82,10 @@ func count(events *esdb.ReadStream, err error) (n int, _ error) {
 	return n, nil
 }
 
-// subscribe reads the stored events. It would continue with new ones.
-func subscribe(ctx context.Context, client *esdb.Client, stream string) (n int, err error) {
-	subscription, err := client.SubscribeToAll(ctx, esdb.SubscribeToAllOptions{
-		From: esdb.Start{}, Filter: &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: []string{stream}},
-	})
+// subscribe reads the stored events that a filter selects. It would continue with new
+// ones.
+func subscribe(ctx context.Context, client *esdb.Client, filter *esdb.SubscriptionFilter) (n int, err error) {
+	subscription, err := client.SubscribeToAll(ctx, esdb.SubscribeToAllOptions{From: esdb.Start{}, Filter: filter})
 	if err != nil {
 		return 0, err
 	}
@@ -92,6 +95,9 @@ func subscribe(ctx context.Context, client *esdb.Client, stream string) (n int, 
 		case e.SubscriptionDropped != nil:
 			return n, e.SubscriptionDropped.Error
 		case e.EventAppeared != nil:
+			if kind := e.EventAppeared.OriginalEvent().EventType; kind != "Counted" {
+				return n, fmt.Errorf("the filter selected %s", kind)
+			}
 			n++
 		}
 	}

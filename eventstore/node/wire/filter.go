@@ -1,7 +1,7 @@
 package wire
 
 import (
-	"regexp"
+	"math"
 	"slices"
 	"strings"
 
@@ -12,10 +12,10 @@ import (
 // looks at records as they are stored: at a link, not at its target. Persistent
 // subscriptions store their filters as JSON.
 type Filter struct {
-	ByType   bool           `json:"byType,omitempty"`
-	Regex    string         `json:"regex,omitempty"` // instead of Prefixes
-	Prefixes []string       `json:"prefixes,omitempty"`
-	compiled *regexp.Regexp // of Regex
+	ByType   bool        `json:"byType,omitempty"`
+	Regex    string      `json:"regex,omitempty"` // instead of Prefixes
+	Prefixes []string    `json:"prefixes,omitempty"`
+	compiled *expression // of Regex
 }
 
 // ReadFilter reads a filter from a request, which sets either byStream or
@@ -34,22 +34,39 @@ func ReadFilter[E interface {
 		return nil, Invalid("a filter must select by stream or by type")
 	}
 	f.Regex, f.Prefixes = expression.GetRegex(), expression.GetPrefix()
-	return f, f.Compile()
+	if n := f.size(); n > filterSize {
+		return nil, Invalid("the filter has %d bytes, more than %d", n, filterSize)
+	}
+	return f, f.compile(expressionSize)
 }
 
-// Compile checks a filter and prepares it for Matches. A nil filter is valid.
-func (f *Filter) Compile() (err error) {
+// Compile checks a stored filter and prepares it for Matches. A nil filter is valid.
+// Compile does not check the filter's size, because a filter that an earlier version
+// stored must still load.
+func (f *Filter) Compile() error { return f.compile(math.MaxInt) }
+
+func (f *Filter) compile(largest int) (err error) {
 	switch {
 	case f == nil || f.compiled != nil:
 		return nil
 	case f.Regex != "":
-		if f.compiled, err = regexp.Compile(f.Regex); err != nil {
-			return Invalid("the filter's regular expression: %v", err)
-		}
+		f.compiled, err = newExpression(f.Regex, largest)
 	case len(f.Prefixes) == 0:
-		return Invalid("a filter needs prefixes or a regular expression")
+		err = Invalid("a filter needs prefixes or a regular expression")
 	}
-	return nil
+	return err
+}
+
+// filterSize limits the texts of a filter, in bytes. A filter stays in memory as long
+// as its subscription is open, and the node compares each event with it.
+const filterSize = 16 << 10
+
+func (f *Filter) size() int {
+	n := len(f.Regex)
+	for _, prefix := range f.Prefixes {
+		n += len(prefix) + 1
+	}
+	return n
 }
 
 // Matches reports whether the filter selects a record. A nil filter selects all
@@ -63,7 +80,7 @@ func (f *Filter) Matches(r *record.Record) bool {
 		text = r.Type
 	}
 	if f.compiled != nil {
-		return f.compiled.MatchString(text)
+		return f.compiled.matches(text)
 	}
 	return slices.ContainsFunc(f.Prefixes, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
 }
