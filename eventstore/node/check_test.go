@@ -47,6 +47,25 @@ func TestCheckAcceptsAnUndamagedLog(t *testing.T) {
 	logtest.RequireSameFiles(t, before, contents(t, fs)) // the check writes nothing
 }
 
+// A read-only node stores a secret next to its log. The check knows the secret, and the
+// secret stays the same.
+func TestCheckAcceptsAReadOnlyNode(t *testing.T) {
+	fs := vfs.NewMem()
+	f := serve(t, Options{FS: fs})
+	f.must("s", writer.NoStream, fresh(1)...)
+	require.Len(t, f.readOnly().events(ofStream("s")), 1)
+	secret, err := f.node.log.Store.Secret()
+	require.NoError(t, err)
+	require.Len(t, secret, 32)
+	require.NoError(t, f.node.Close())
+	require.Zero(t, mustCheck(t, fs).Damages)
+	again := openOn(t, fs)
+	stored, err := again.log.Store.Secret()
+	require.NoError(t, err)
+	require.Equal(t, secret, stored)
+	require.NoError(t, again.Close())
+}
+
 // The check finds no damage in the log of a crashed node.
 func TestCheckAcceptsACrashedLog(t *testing.T) {
 	disk := crashable()

@@ -30,6 +30,7 @@ import (
 	"hexarena/eventstore/node/categories"
 	"hexarena/eventstore/node/openlog"
 	"hexarena/eventstore/node/persistent"
+	"hexarena/eventstore/node/quota"
 	"hexarena/eventstore/node/reads"
 	"hexarena/eventstore/node/storage"
 	"hexarena/eventstore/node/streams"
@@ -41,6 +42,7 @@ import (
 type Options struct {
 	Dir    string // the log's folder; Open creates it if it is missing
 	Logger *slog.Logger
+	Quotas Quotas
 	FS     vfs.FS           // default: the machine's file system; tests use one that can fail
 	Now    func() time.Time // the clock for creation times; default: time.Now
 }
@@ -55,6 +57,8 @@ type Node struct {
 	calls           streamsService
 	subscriptions   persistent.Service
 	whole, readOnly *serverPair
+	publicCalls     *quota.Counter // open calls of clients of ServeReadOnly
+	expose          func() error   // prepares the node for ServeReadOnly, once
 
 	maintenance sync.Mutex // held during a scavenge or a backup
 	closeOnce   sync.Once
@@ -82,9 +86,17 @@ func Open(o Options) (*Node, error) {
 	n.categories = categories.New(log, o.FS, o.FS.PathJoin(o.Dir, categoriesFolder))
 	reader := &streams.Reader{Log: log, Categories: n.categories}
 	n.calls = streamsService{Writes: writes.New(w), Reads: reads.Reads{Reader: reader}}
-	n.subscriptions = persistent.New(reader, w)
-	n.whole, n.readOnly = n.newServerPair(false), n.newServerPair(true)
+	n.subscriptions = persistent.New(reader, w, o.Quotas.Persistent)
+	n.publicCalls, n.expose = quota.NewCounter(o.Quotas.Calls), sync.OnceValue(n.exposeSubscriptions)
+	n.whole, n.readOnly = n.newServerPair(false, quota.Limit{}), n.newServerPair(true, o.Quotas.Connections)
 	return n, nil
+}
+
+// Quotas limit the clients of ServeReadOnly. They do not apply to clients of Serve.
+type Quotas struct {
+	Connections quota.Limit
+	Calls       quota.Limit // open calls: reads, subscriptions and all others
+	Persistent  persistent.Quotas
 }
 
 // categoriesFolder is the folder of the category index, inside the log's folder.
@@ -99,9 +111,28 @@ func (n *Node) Ready() error { return n.log.Life.Ready() }
 // listener. It may be called for several listeners.
 func (n *Node) Serve(l net.Listener) error { return n.whole.mux.Serve(l) }
 
-// ServeReadOnly is like Serve, but rejects appends and deletes. Clients may
-// read and subscribe, and may also use persistent subscriptions.
-func (n *Node) ServeReadOnly(l net.Listener) error { return n.readOnly.mux.Serve(l) }
+// ServeReadOnly is like Serve, but rejects appends and deletes. Clients may read and
+// subscribe, and may also use persistent subscriptions. Anyone may connect: Quotas
+// limits what clients use, and clients of different networks cannot change each
+// other's persistent subscriptions.
+func (n *Node) ServeReadOnly(l net.Listener) error {
+	if err := n.expose(); err != nil {
+		return errors.Join(fmt.Errorf("serve strangers: %w", err), l.Close())
+	}
+	return n.readOnly.mux.Serve(l)
+}
+
+func (n *Node) exposeSubscriptions() error {
+	if !n.log.Life.Enter() {
+		return nil // Serve closes the listener
+	}
+	defer n.log.Life.Leave()
+	secret, err := n.log.Store.Secret()
+	if err == nil {
+		n.subscriptions.Expose(secret)
+	}
+	return err
+}
 
 // shutdownTime is how long Close waits for calls in progress.
 const shutdownTime = 5 * time.Second
@@ -166,6 +197,22 @@ func (n *Node) abandon() error {
 type Stats struct {
 	Events uint64 // stored
 	Syncs  uint64 // of the write-ahead log
+}
+
+// PublicStats describes what the clients of ServeReadOnly use, and how often a quota
+// rejected something since Open.
+type PublicStats struct {
+	Connections, Calls               int
+	RefusedConnections, RefusedCalls uint64
+	Persistent                       persistent.Stats
+}
+
+// PublicStats returns the counts so far.
+func (n *Node) PublicStats() (s PublicStats) {
+	s.Connections, s.RefusedConnections = n.readOnly.mux.Connections.Count()
+	s.Calls, s.RefusedCalls = n.publicCalls.Count()
+	s.Persistent = n.subscriptions.Stats()
+	return s
 }
 
 // Stats returns the counts so far. Do not call it after Close.

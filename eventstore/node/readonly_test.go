@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"hexarena/eventstore/node/wire"
 	"hexarena/eventstore/node/writer"
 )
 
@@ -34,7 +35,7 @@ func (f *fixture) readOnly() *fixture {
 }
 
 // Reads and subscriptions work, including persistent subscriptions. The node rejects
-// every write with the error that clients expect, however much the client sends.
+// every write with the error that clients expect, up to the largest append.
 func TestReadOnly(t *testing.T) {
 	f := serve(t)
 	public := f.readOnly()
@@ -50,7 +51,7 @@ func TestReadOnly(t *testing.T) {
 	}
 	_, err := client.AppendToStream(f.ctx, "s", esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}}, esdb.EventData{EventType: "T"})
 	denied(err)
-	_, err = client.AppendToStream(f.ctx, "s", esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}}, esdb.EventData{EventType: "T", Data: make([]byte, 4<<20)})
+	_, err = client.AppendToStream(f.ctx, "s", esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}}, esdb.EventData{EventType: "T", Data: make([]byte, wire.MaxAppend)})
 	denied(err)
 	_, err = client.SetStreamMetadata(f.ctx, "s", esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}}, maxCountOf(1))
 	denied(err)

@@ -21,10 +21,12 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 	"google.golang.org/protobuf/proto"
 
 	"hexarena/eventstore/node/connmux"
 	"hexarena/eventstore/node/openlog"
+	"hexarena/eventstore/node/quota"
 	"hexarena/eventstore/node/reads"
 	"hexarena/eventstore/node/record"
 	"hexarena/eventstore/node/wire"
@@ -49,16 +51,31 @@ const (
 	workers      = 64
 )
 
+// Limits of messages and connections of a read-only node. A message uses memory while
+// it is being received. The largest append fits, so that its client gets the error
+// that it expects.
+const (
+	receivePublic    = wire.MaxAppend + 64<<10
+	maxPublicStreams = 100
+)
+
 // serverPair holds the gRPC and HTTP servers for clients with the same rights.
 type serverPair struct {
 	mux   connmux.Mux
 	mixed *grpc.Server // gRPC calls on connections that began with another request
 }
 
-func (n *Node) newServerPair(readOnly bool) *serverPair {
+func (n *Node) newServerPair(readOnly bool, connections quota.Limit) *serverPair {
 	mixed := n.newServer(readOnly)
+	var calls http.Handler = mixed
+	if readOnly {
+		calls = n.countHTTP(mixed)
+	}
 	return &serverPair{
-		mux:   connmux.Mux{Logger: n.log.Logger, Life: n.log.Life, GRPC: n.newServer(readOnly), HTTP: n.newHTTP(mixed)},
+		mux: connmux.Mux{
+			Logger: n.log.Logger, Life: n.log.Life, GRPC: n.newServer(readOnly), HTTP: n.newHTTP(calls),
+			Connections: quota.NewCounter(connections),
+		},
 		mixed: mixed,
 	}
 }
@@ -77,10 +94,17 @@ func (p *serverPair) close(ctx context.Context) error {
 }
 
 func (n *Node) newServer(readOnly bool) *grpc.Server {
-	s := grpc.NewServer(
+	calls, subscriptions, receive, concurrent := n.calls, n.subscriptions, receiveStreams, uint32(maxStreams)
+	var more []grpc.ServerOption
+	if readOnly {
+		calls.ReadOnly, subscriptions = true, subscriptions.Public()
+		receive, concurrent = receivePublic, maxPublicStreams
+		more = append(more, grpc.InTapHandle(n.countCall))
+	}
+	s := grpc.NewServer(append(more,
 		grpc.ForceServerCodecV2(wire.NewCodec()),
-		grpc.MaxRecvMsgSize(receiveStreams),
-		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.MaxRecvMsgSize(receive),
+		grpc.MaxConcurrentStreams(concurrent),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pingTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 1, PermitWithoutStream: true}),
 		grpc.UnaryInterceptor(n.answer),
@@ -89,14 +113,44 @@ func (n *Node) newServer(readOnly bool) *grpc.Server {
 		grpc.StaticConnWindowSize(connWindow),
 		grpc.NumStreamWorkers(workers),
 		grpc.WaitForHandlers(true),
-	)
-	calls := n.calls
-	calls.ReadOnly = readOnly
+	)...)
 	api.RegisterStreamsServer(s, calls)
 	serverfeatures.RegisterServerFeaturesServer(s, features{})
 	gossip.RegisterGossipServer(s, members{log: n.log, instance: n.instance})
-	persistentapi.RegisterPersistentSubscriptionsServer(s, n.subscriptions)
+	persistentapi.RegisterPersistentSubscriptionsServer(s, subscriptions)
 	return s
+}
+
+// countCall counts a call of a stranger until it ends. gRPC calls it before it reads
+// the call's first message.
+func (n *Node) countCall(ctx context.Context, _ *tap.Info) (context.Context, error) {
+	network := ""
+	if caller, ok := peer.FromContext(ctx); ok {
+		network = quota.Network(caller.Addr)
+	}
+	if !n.publicCalls.Take(network) {
+		return ctx, status.Error(codes.ResourceExhausted, tooManyCalls)
+	}
+	context.AfterFunc(ctx, func() { n.publicCalls.Give(network) })
+	return ctx, nil
+}
+
+const tooManyCalls = "too many open calls from your network, or from everyone; end a read or a subscription, or try again later"
+
+// countHTTP is countCall for the calls on connections that began with another
+// request.
+func (n *Node) countHTTP(calls http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		network := quota.NetworkOf(r.RemoteAddr)
+		if !n.publicCalls.Take(network) {
+			w.Header().Set("Content-Type", connmux.GRPCContent)
+			w.Header().Set("Grpc-Status", strconv.Itoa(int(codes.ResourceExhausted)))
+			w.Header().Set("Grpc-Message", tooManyCalls)
+			return
+		}
+		defer n.publicCalls.Give(network)
+		calls.ServeHTTP(w, r)
+	})
 }
 
 // answer handles a call with one request and one response. It applies the

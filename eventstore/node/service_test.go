@@ -25,6 +25,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"hexarena/eventstore/node/quota"
 	"hexarena/eventstore/node/wire"
 	"hexarena/eventstore/node/writer"
 )
@@ -177,6 +178,28 @@ func (s *statusOnly) WriteHeader(code int)        { s.code = code }
 // connection.
 func TestGRPCBehindAPlainRequest(t *testing.T) {
 	f := serve(t)
+	response, body := f.gossipBehindAPlainRequest()
+	require.Equal(t, "0", response.Trailer.Get("Grpc-Status"))
+	var info gossip.ClusterInfo
+	require.NoError(t, proto.Unmarshal(body[5:], &info))
+	require.Len(t, info.GetMembers(), 1)
+}
+
+// The quota of calls also counts the calls on such a connection.
+func TestQuotaBehindAPlainRequest(t *testing.T) {
+	f := serve(t, Options{Quotas: Quotas{Calls: quota.Limit{PerNetwork: 1}}})
+	public := f.readOnly()
+	response, _ := public.gossipBehindAPlainRequest()
+	require.Equal(t, "0", response.Trailer.Get("Grpc-Status"))
+	public.subscribe(ofAll).confirmed()
+	response, _ = public.gossipBehindAPlainRequest()
+	require.Equal(t, "8", response.Header.Get("Grpc-Status"), "ResourceExhausted")
+	require.Equal(t, 1, f.node.PublicStats().Calls)
+}
+
+func (f *fixture) gossipBehindAPlainRequest() (response *http.Response, body []byte) {
+	t := f.t
+	t.Helper()
 	h2c := &http.Transport{Protocols: new(http.Protocols)}
 	h2c.Protocols.SetUnencryptedHTTP2(true)
 	defer h2c.CloseIdleConnections()
@@ -193,13 +216,10 @@ func TestGRPCBehindAPlainRequest(t *testing.T) {
 	request.Header.Set("TE", "trailers")
 	response, err = h2c.RoundTrip(request)
 	require.NoError(t, err)
-	body, err := io.ReadAll(response.Body)
+	body, err = io.ReadAll(response.Body)
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
-	require.Equal(t, "0", response.Trailer.Get("Grpc-Status"))
-	var info gossip.ClusterInfo
-	require.NoError(t, proto.Unmarshal(body[5:], &info))
-	require.Len(t, info.GetMembers(), 1)
+	return response, body
 }
 
 // The node serves gRPC to an HTTP/2 client that waits for the server. A client that sends

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 
 	"hexarena/eventstore/node/lifecycle"
+	"hexarena/eventstore/node/quota"
 )
 
 // GRPCContent begins the content type of every gRPC request.
@@ -26,6 +27,8 @@ type Mux struct {
 	Life   *lifecycle.Lifecycle
 	GRPC   *grpc.Server // connections that begin with a gRPC call
 	HTTP   *http.Server // other connections
+
+	Connections *quota.Counter // closes connections beyond its limit at once
 }
 
 // Serve serves the connections of a listener until the node closes, and then
@@ -68,7 +71,9 @@ func (m *Mux) accept(l net.Listener, grpcConns, httpConns *connListener) error {
 		var passing interface{ Temporary() bool }
 		switch {
 		case err == nil:
-			m.Life.Go(func() { m.route(conn, grpcConns, httpConns) })
+			if conn := m.count(conn); conn != nil {
+				m.Life.Go(func() { m.route(conn, grpcConns, httpConns) })
+			}
 		case errors.As(err, &passing) && passing.Temporary():
 			m.Logger.Warn("accept a connection", "error", err)
 			m.pause()
@@ -76,6 +81,28 @@ func (m *Mux) accept(l net.Listener, grpcConns, httpConns *connListener) error {
 			return err
 		}
 	}
+}
+
+// count counts an open connection. It closes the connection and returns nil if the
+// client's network, or all clients together, have too many.
+func (m *Mux) count(conn net.Conn) net.Conn {
+	network := quota.Network(conn.RemoteAddr())
+	if !m.Connections.Take(network) {
+		_ = conn.Close()
+		return nil
+	}
+	return &counted{Conn: conn, give: sync.OnceFunc(func() { m.Connections.Give(network) })}
+}
+
+// counted is a connection that counts until it is closed.
+type counted struct {
+	net.Conn
+	give func()
+}
+
+func (c *counted) Close() error {
+	defer c.give()
+	return c.Conn.Close()
 }
 
 // pause waits a short time, so that file descriptors can become free.

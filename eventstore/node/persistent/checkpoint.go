@@ -75,8 +75,9 @@ func (g *group) saveCheckpoint() error {
 	wait, due := g.checkpointDue()
 	at, considered := g.done()
 	first := !g.checkpoint.stored
+	mayWrite := due && wait == 0 && g.mayWrite(1)
 	g.mu.Unlock()
-	if !due || wait > 0 {
+	if !mayWrite {
 		return nil
 	}
 	if first {

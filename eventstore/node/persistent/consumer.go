@@ -60,10 +60,13 @@ func (p Service) Read(call api.PersistentSubscriptions_ReadServer) error {
 		return wire.Invalid("the buffer size of a subscriber must be more than 0")
 	}
 	g, err := p.group(o)
+	if err == nil {
+		err = p.mayJoin(call.Context(), g)
+	}
 	if err != nil {
 		return err
 	}
-	c := newConsumer(o, call)
+	c := newConsumer(o, call, p.largestConsumer())
 	if err := g.connect(c); err != nil {
 		return err
 	}
@@ -77,11 +80,11 @@ func (p Service) Read(call api.PersistentSubscriptions_ReadServer) error {
 	return g.serve(c)
 }
 
-func newConsumer(o *api.ReadReq_Options, call api.PersistentSubscriptions_ReadServer) *consumer {
+func newConsumer(o *api.ReadReq_Options, call api.PersistentSubscriptions_ReadServer, largest int) *consumer {
 	c := &consumer{
 		call:     call,
 		textIDs:  o.GetUuidOption().GetString_() != nil,
-		size:     min(int(o.GetBufferSize()), groupRoom),
+		size:     min(int(o.GetBufferSize()), largest),
 		name:     "<unknown>",
 		inFlight: map[*message]struct{}{},
 		wake:     openlog.NewWatcher(),

@@ -40,7 +40,7 @@ func open(t *testing.T) *fixture {
 	w, err := writer.New(log)
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	f := &fixture{t: t, ctx: ctx, Service: New(&streams.Reader{Log: log}, w)}
+	f := &fixture{t: t, ctx: ctx, Service: New(&streams.Reader{Log: log}, w, Quotas{})}
 	t.Cleanup(func() {
 		cancel()
 		log.Life.Close()
@@ -73,7 +73,7 @@ func (f *fixture) group(stream string, change ...func(*groupConfig)) *group {
 	for _, c2 := range change {
 		c2(&c)
 	}
-	require.NoError(f.t, f.groups.create(c))
+	require.NoError(f.t, f.groups.create(caller{owner: c.Owner}, c))
 	g, err := f.groups.find(stream, "g")
 	require.NoError(f.t, err)
 	return g

@@ -44,9 +44,9 @@ func (g *group) fill() (bool, error) {
 // readLimit returns how many messages may be read now. A group without consumers
 // reads nothing.
 func (g *group) readLimit() int {
-	size := min(int(g.config.HistoryBufferSize), groupBuffer)
+	size := g.config.buffer()
 	left, batch := size-g.buffer.Len()-g.retry.Len(), int(g.config.ReadBatchSize)
-	if len(g.consumers) == 0 || g.buffer.Len() > 0 && left <= batch {
+	if len(g.consumers) == 0 || len(g.parking) >= size || g.buffer.Len() > 0 && left <= batch {
 		return 0
 	}
 	return min(batch, storage.PageRecords)
@@ -264,7 +264,7 @@ func (g *group) nack(c *consumer, ids []uuid.UUID, action api.ReadReq_Nack_Actio
 		case api.ReadReq_Nack_Unknown, api.ReadReq_Nack_Retry:
 			g.retryOrPark(m)
 		case api.ReadReq_Nack_Park:
-			g.parking = append(g.parking, parking{m, "Client explicitly NAK'ed message.\n" + shortened(reason)})
+			g.parking = append(g.parking, parking{m, "Client explicitly NAK'ed message.\n" + shortened(reason, g.config.Owner)})
 		default: // skipped
 			g.finish(m)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"hexarena/eventstore/node/lifecycle"
 	"hexarena/eventstore/node/openlog"
+	"hexarena/eventstore/node/quota"
 )
 
 // Limits on a group's memory. They apply even if the settings of the group
@@ -45,6 +46,7 @@ const (
 type group struct {
 	*Log
 	connected *atomic.Int64 // consumers of all groups
+	writes    *quota.Meter  // limits what the group writes, if a stranger owns it
 	config    groupConfig
 	ctx       context.Context // ends when the group is dropped
 	end       context.CancelFunc
@@ -55,6 +57,8 @@ type group struct {
 	forget  bool             // a dropped group saves no last checkpoint
 	kick    *openlog.Watcher // wakes the goroutine
 	resting chan struct{}    // closed when the last goroutine has ended
+	left    time.Time        // when the last consumer left, or the group was loaded
+	paused  time.Time        // until then, the group's owner has used up its writes
 
 	// How far the group has read its source.
 	next       uint64 // revision or position to continue from
@@ -116,13 +120,14 @@ type parking struct {
 }
 
 // newGroup returns a group that continues after its checkpoint.
-func newGroup(log *Log, connected *atomic.Int64, config groupConfig) (*group, error) {
+func newGroup(log *Log, connected *atomic.Int64, writes *quota.Meter, config groupConfig) (*group, error) {
 	if err := config.check(); err != nil {
 		return nil, err
 	}
 	g := &group{
 		Log:         log,
 		connected:   connected,
+		writes:      writes,
 		config:      config,
 		kick:        openlog.NewWatcher(),
 		next:        config.From,
@@ -136,7 +141,7 @@ func newGroup(log *Log, connected *atomic.Int64, config groupConfig) (*group, er
 		total:       measure{since: time.Now()},
 	}
 	g.ctx, g.end = context.WithCancel(context.Background())
-	g.checkpoint.when = time.Now()
+	g.checkpoint.when, g.left = time.Now(), time.Now()
 	at, ok, err := g.loadCheckpoint()
 	if ok {
 		g.checkpoint.stored, g.checkpoint.at = true, at
@@ -245,11 +250,17 @@ func (g *group) settle() (wait time.Duration, over bool) {
 	if front := g.expiring.Front(); front != nil {
 		wait = min(wait, time.Until(front.Value.(*message).expires))
 	}
+	paused := time.Until(g.paused)
+	stalled := g.dropped && paused > 0 // the group must not wait for its owner's writes
 	after, due := g.checkpointDue()
-	if due {
-		wait = min(wait, after)
+	if due = due && !stalled; due {
+		wait = min(wait, max(after, paused))
 	}
-	if len(g.consumers) == 0 && len(g.parking) == 0 && !g.replay.over() && !due {
+	parking := len(g.parking) > 0 && !stalled
+	if parking {
+		wait = min(wait, paused)
+	}
+	if len(g.consumers) == 0 && !parking && !g.replay.over() && !due {
 		g.running = false
 		return 0, true
 	}
@@ -312,6 +323,7 @@ func (g *group) release(c *consumer) {
 	delete(g.consumers, c)
 	g.connected.Add(-1)
 	g.strategy.remove(c)
+	g.left = time.Now()
 	for _, m := range c.unanswered() {
 		g.recall(m)
 		g.retryOrPark(m)

@@ -31,7 +31,13 @@ type groups struct {
 	mu     sync.Mutex // held during changes
 	loaded map[string]*group
 
+	count     atomic.Int64 // of loaded groups
 	consumers atomic.Int64 // of all groups
+	strangers *strangers
+}
+
+func newGroups(log *Log, q Quotas) *groups {
+	return &groups{Log: log, strangers: newStrangers(q)}
 }
 
 // load reads the configuration unless it is already loaded. The caller holds the
@@ -51,13 +57,18 @@ func (s *groups) load() error {
 			return fmt.Errorf("%s@%d: %w", configStream, r.Revision, err)
 		}
 		for _, c := range config.Entries {
-			if loaded[c.key()], err = newGroup(s.Log, &s.consumers, c); err != nil {
+			if loaded[c.key()], err = s.group(c); err != nil {
 				return fmt.Errorf("%s@%d: %s: %w", configStream, r.Revision, c.key(), err)
 			}
 		}
 	}
 	s.loaded = loaded
+	s.count.Store(int64(len(s.loaded)))
 	return nil
+}
+
+func (s *groups) group(c groupConfig) (*group, error) {
+	return newGroup(s.Log, &s.consumers, s.strangers.writes, c)
 }
 
 // save stores the configuration with one group replaced or removed.
@@ -111,7 +122,7 @@ func (s *groups) get(stream, name string) (*group, error) {
 	return g, nil
 }
 
-func (s *groups) create(c groupConfig) error {
+func (s *groups) create(by caller, c groupConfig) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.load(); err != nil {
@@ -120,12 +131,16 @@ func (s *groups) create(c groupConfig) error {
 	if s.loaded[c.key()] != nil {
 		return refuseExisting(c.Stream, c.Group)
 	}
+	c.Owner = by.owner
+	if err := s.mayCreate(by, &c); err != nil {
+		return err
+	}
 	return s.put(c)
 }
 
 // put stores a group and loads it.
 func (s *groups) put(c groupConfig) error {
-	g, err := newGroup(s.Log, &s.consumers, c)
+	g, err := s.group(c)
 	if err == nil {
 		err = s.save(c, true)
 	}
@@ -134,39 +149,51 @@ func (s *groups) put(c groupConfig) error {
 	}
 	if before := s.loaded[c.key()]; before != nil {
 		before.drop(false)
-		if g, err = newGroup(s.Log, &s.consumers, c); err != nil { // continues at the checkpoint that the previous group saved
+		if g, err = s.group(c); err != nil { // continues at the checkpoint that the previous group saved
 			s.loaded = nil
 			return err
 		}
 	}
 	s.loaded[c.key()] = g
+	s.count.Store(int64(len(s.loaded)))
 	return nil
 }
 
 // update changes a group's settings. The group keeps its filter and progress.
-func (s *groups) update(c groupConfig) error {
+func (s *groups) update(by caller, c groupConfig) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g, err := s.get(c.Stream, c.Group)
+	if err == nil {
+		err = s.mayChange(by, g)
+	}
 	if err != nil {
 		return err
 	}
-	c.Filter = g.config.Filter
+	c.Filter, c.Owner = g.config.Filter, g.config.Owner
 	return s.put(c)
 }
 
-// remove deletes a group and its streams.
-func (s *groups) remove(ctx context.Context, stream, name string) error {
+func (s *groups) remove(ctx context.Context, by caller, stream, name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g, err := s.get(stream, name)
+	if err == nil {
+		err = s.mayChange(by, g)
+	}
 	if err != nil {
 		return err
 	}
+	return s.delete(ctx, g)
+}
+
+// delete deletes a group and its streams. The caller holds the lock.
+func (s *groups) delete(ctx context.Context, g *group) error {
 	if err := s.save(g.config, false); err != nil {
 		return err
 	}
 	delete(s.loaded, g.config.key())
+	s.count.Store(int64(len(s.loaded)))
 	g.drop(true)
 	for _, left := range []string{g.config.checkpointStream(), g.config.parkedStream()} {
 		if _, err := s.writer.Submit(ctx, &writer.Request{Act: writer.Delete, Stream: left, Expected: writer.Any}); err != nil {

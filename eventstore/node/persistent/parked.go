@@ -25,8 +25,9 @@ func (g *group) park() error {
 	for {
 		g.mu.Lock()
 		list := g.parking[:min(len(g.parking), parkAtOnce)]
+		mayWrite := len(list) > 0 && g.mayWrite(len(list))
 		g.mu.Unlock()
-		if len(list) == 0 {
+		if !mayWrite {
 			return nil
 		}
 		var events []writer.Proposed
@@ -73,11 +74,13 @@ func (g *group) parked(p parking) (e writer.Proposed, ok bool, err error) {
 	return writer.Proposed{ID: uuid.New(), Type: record.TypeLink, Data: link, Metadata: string(metadata)}, true, nil
 }
 
-// shortened cuts off a text that is too long to store.
-func shortened(text string) string {
-	if len(text) > reasonBytes {
-		text = text[:reasonBytes]
+// shortened cuts off a reason that is too long to store.
+func shortened(text, owner string) string {
+	limit := reasonBytes
+	if owner != "" {
+		limit = strangersReason
 	}
+	text = text[:min(len(text), limit)]
 	return strings.ToValidUTF8(text, "")
 }
 
@@ -127,7 +130,7 @@ func (g *group) startReplay(stop uint64) error {
 func (g *group) fillReplay() (bool, error) {
 	g.mu.Lock()
 	next, stop := g.replay.next, g.replay.stop
-	room := min(int(g.config.HistoryBufferSize), groupBuffer) - g.retry.Len()
+	room := g.config.buffer() - g.retry.Len() - len(g.parking)
 	idle := len(g.consumers) == 0
 	g.mu.Unlock()
 	if next >= stop || room <= 0 || idle {

@@ -24,12 +24,13 @@ type Service struct {
 	api.UnimplementedPersistentSubscriptionsServer
 	*Log
 	groups *groups
+	public bool // anyone may call the service
 }
 
-// New returns the service. The first call loads the groups.
-func New(r *streams.Reader, w *writer.Writer) Service {
+// New returns the service for trusted clients. The first call loads the groups.
+func New(r *streams.Reader, w *writer.Writer, q Quotas) Service {
 	log := &Log{Reader: r, writer: w}
-	return Service{Log: log, groups: &groups{Log: log}}
+	return Service{Log: log, groups: newGroups(log, q)}
 }
 
 // Create implements the service.
@@ -39,7 +40,7 @@ func (p Service) Create(ctx context.Context, m *api.CreateReq) (*api.CreateResp,
 		err = p.setStart(ctx, &c, from)
 	}
 	if err == nil {
-		err = p.groups.create(c)
+		err = p.groups.create(p.caller(ctx), c)
 	}
 	return &api.CreateResp{}, err
 }
@@ -63,7 +64,7 @@ func (p Service) Update(ctx context.Context, m *api.UpdateReq) (*api.UpdateResp,
 		err = p.setStart(ctx, &c, from)
 	}
 	if err == nil {
-		err = p.groups.update(c)
+		err = p.groups.update(p.caller(ctx), c)
 	}
 	return &api.UpdateResp{}, err
 }
@@ -129,23 +130,32 @@ func (p Service) setStart(ctx context.Context, c *groupConfig, from wire.Start) 
 func (p Service) Delete(ctx context.Context, m *api.DeleteReq) (*api.DeleteResp, error) {
 	stream, err := sourceName(m.GetOptions().GetStreamIdentifier(), m.GetOptions().GetAll())
 	if err == nil {
-		err = p.groups.remove(ctx, stream, m.GetOptions().GetGroupName())
+		err = p.groups.remove(ctx, p.caller(ctx), stream, m.GetOptions().GetGroupName())
 	}
 	return &api.DeleteResp{}, err
 }
 
 // GetInfo implements the service.
-func (p Service) GetInfo(_ context.Context, m *api.GetInfoReq) (*api.GetInfoResp, error) {
+func (p Service) GetInfo(ctx context.Context, m *api.GetInfoReq) (*api.GetInfoResp, error) {
 	g, err := p.group(m.GetOptions())
 	if err != nil {
 		return nil, err
 	}
-	info, err := g.info()
+	info, err := p.info(ctx, g)
 	return &api.GetInfoResp{SubscriptionInfo: info}, err
 }
 
+// info describes a group. Only its owner sees the addresses of its subscribers.
+func (p Service) info(ctx context.Context, g *group) (*api.SubscriptionInfo, error) {
+	info, err := g.info()
+	if err == nil && !p.caller(ctx).owns(g) {
+		info.Connections = nil
+	}
+	return info, err
+}
+
 // ReplayParked implements the service.
-func (p Service) ReplayParked(_ context.Context, m *api.ReplayParkedReq) (*api.ReplayParkedResp, error) {
+func (p Service) ReplayParked(ctx context.Context, m *api.ReplayParkedReq) (*api.ReplayParkedResp, error) {
 	o, stop := m.GetOptions(), int64(math.MaxInt64)
 	if at, ok := o.GetStopAtOption().(*api.ReplayParkedReq_Options_StopAt); ok {
 		stop = at.StopAt
@@ -153,6 +163,9 @@ func (p Service) ReplayParked(_ context.Context, m *api.ReplayParkedReq) (*api.R
 	g, err := p.group(o)
 	if err == nil && stop < 0 {
 		err = wire.Invalid("the revision at which a replay stops must not be negative")
+	}
+	if err == nil {
+		err = p.groups.mayChange(p.caller(ctx), g)
 	}
 	if err == nil {
 		err = g.startReplay(uint64(stop))
@@ -182,7 +195,7 @@ func (p Service) group(o interface {
 }
 
 // List implements the service.
-func (p Service) List(_ context.Context, m *api.ListReq) (*api.ListResp, error) {
+func (p Service) List(ctx context.Context, m *api.ListReq) (*api.ListResp, error) {
 	stream, resp := "", &api.ListResp{}
 	if of := m.GetOptions().GetListForStream(); of != nil {
 		var err error
@@ -192,7 +205,7 @@ func (p Service) List(_ context.Context, m *api.ListReq) (*api.ListResp, error) 
 	}
 	found, err := p.groups.list(stream)
 	for _, g := range found {
-		info, err := g.info()
+		info, err := p.info(ctx, g)
 		if err != nil {
 			return nil, err
 		}
@@ -203,6 +216,9 @@ func (p Service) List(_ context.Context, m *api.ListReq) (*api.ListResp, error) 
 
 // RestartSubsystem implements the service.
 func (p Service) RestartSubsystem(context.Context, *shared.Empty) (*shared.Empty, error) {
+	if p.public {
+		return nil, wire.RefuseAccess()
+	}
 	return &shared.Empty{}, p.groups.restart()
 }
 

@@ -29,6 +29,10 @@ type groupConfig struct {
 	From          uint64       `json:"from"`
 	Filter        *wire.Filter `json:"filter,omitempty"`
 
+	// Owner is the tag of the network that created the group on a read-only node. It
+	// is empty for a group of a trusted client.
+	Owner string `json:"owner,omitempty"`
+
 	groupSettings
 }
 
@@ -106,6 +110,14 @@ func (c *groupConfig) check() error {
 		return refuseSettings(c.Stream, c.Group, fmt.Sprintf("the read batch of %d is not smaller than the history buffer of %d", c.ReadBatchSize, c.HistoryBufferSize))
 	}
 	return c.Filter.Compile()
+}
+
+// buffer returns how many messages may wait in memory.
+func (c *groupConfig) buffer() int {
+	if c.Owner != "" {
+		return min(int(c.HistoryBufferSize), strangersBuffer)
+	}
+	return min(int(c.HistoryBufferSize), groupBuffer)
 }
 
 // groupName checks a group's name.

@@ -13,6 +13,7 @@ import (
 // The key space. Integers are big-endian, so that keys sort like numbers.
 //
 //	0x00 "format"                             → the format version, in decimal
+//	0x00 "secret"                             → the secret, if the node has asked for one
 //	0x01 position(8)                          → a record
 //	0x02 length(2) stream name revision(8)    → the record's position(8)
 //
@@ -30,6 +31,7 @@ const (
 var (
 	formatKey = []byte("\x00format")
 	endKey    = []byte("\x00end")
+	secretKey = []byte("\x00secret")
 )
 
 func logKey(position uint64) []byte {

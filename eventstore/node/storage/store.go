@@ -9,6 +9,8 @@
 package storage
 
 import (
+	"crypto/rand"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -187,6 +189,18 @@ func (s *Store) Syncs() uint64 {
 		return 0 // cannot happen: a histogram can always be read
 	}
 	return latency.GetHistogram().GetSampleCount()
+}
+
+// Secret returns random bytes that no client can read. The first call creates them.
+// They stay the same as long as the log exists. Do not call it concurrently.
+func (s *Store) Secret() ([]byte, error) {
+	secret, err := s.Value(secretKey)
+	if err != nil || secret != nil {
+		return secret, err
+	}
+	secret = make([]byte, sha256.Size)
+	_, _ = rand.Read(secret) // never fails
+	return secret, s.DB.Set(secretKey, secret, pebble.Sync)
 }
 
 // Batch gathers records that are written together.

@@ -56,6 +56,11 @@ func Invalid(format string, args ...any) error {
 	return &Refusal{Code: codes.InvalidArgument, Message: fmt.Sprintf(format, args...)}
 }
 
+// RefuseQuota rejects a call because the client would use more than its share.
+func RefuseQuota(format string, args ...any) error {
+	return &Refusal{Code: codes.ResourceExhausted, Message: fmt.Sprintf(format, args...)}
+}
+
 // RefuseDeleted rejects a call for a deleted stream.
 func RefuseDeleted(stream string) error {
 	return Refuse(codes.FailedPrecondition, fmt.Sprintf("Event stream '%s' is deleted.", stream),
