@@ -29,10 +29,10 @@ func (c serveCmd) adminHandler(n *node.Node, address string, logger *slog.Logger
 }
 
 func metrics(n *node.Node) http.Handler {
-	return listen.Metrics(
+	return listen.Metrics(append(quotaMetrics(n),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "arena_node_events_total", Help: "Events stored since the process started."},
 			func() float64 { return float64(n.Stats().Events) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "arena_node_syncs_total", Help: "Syncs of the write-ahead log since the process started."},
 			func() float64 { return float64(n.Stats().Syncs) }),
-	)
+	)...)
 }

@@ -25,6 +25,8 @@ type serveCmd struct {
 	InsecureNode bool              `help:"listen outside loopback, where anyone who reaches the port can read and write"`
 	ReadOnly     bool              `help:"allow clients on the --listen address only to read and subscribe; the address may then be outside loopback"`
 	FeedListen   string            `help:"with --read-only: a loopback address for clients that append"`
+
+	quotas
 }
 
 // Run runs `arena node serve`.
@@ -39,7 +41,7 @@ func (c serveCmd) serve(ctx context.Context, out io.Writer, logger *slog.Logger)
 	if err != nil {
 		return err
 	}
-	n, err := node.Open(node.Options{Dir: c.Data, Logger: logger})
+	n, err := node.Open(node.Options{Dir: c.Data, Logger: logger, Quotas: c.limits()})
 	if err != nil {
 		return errors.Join(fmt.Errorf("--data: %w", err), l.close())
 	}
