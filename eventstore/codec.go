@@ -23,6 +23,8 @@ type Metadata struct {
 	Schema      int       `json:"schema"`
 	At          time.Time `json:"at"`                     // time of the event on the writer's clock; UTC, milliseconds
 	PlayedMs    *int64    `json:"playedMs,omitempty"`     // playing time so far; only in match events
+	UsedMs      []int64   `json:"usedMs,omitempty"`       // time that each seat has used so far; only in match events
+	RedialMs    []int64   `json:"redialMs,omitempty"`     // time of redialing each seat in the batch that this append settles; absent if no seat was redialed
 	Correlation string    `json:"$correlationId"`         // id of the match or the request
 	Causation   string    `json:"$causationId,omitempty"` // id of the event or command that caused this one
 }

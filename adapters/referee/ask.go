@@ -20,7 +20,8 @@ var errWall = errors.New("the wall clock has run out")
 // ask sends all open decisions to their bots at the same time, and returns the
 // outcomes in the order of the decisions. If the clock reaches wall first, the
 // error is errWall. If an operator aborts the match, the error is the Order. If
-// ctx ends, the error is errStopped.
+// ctx ends, the error is errStopped. After an error, the outcomes of open decisions
+// contain only the time that these have used.
 func (p *run) ask(ctx context.Context, wall time.Duration) ([]match.Outcome, error) {
 	ctx, stop := p.withLimits(ctx, wall)
 	defer stop()
@@ -34,7 +35,7 @@ func (p *run) ask(ctx context.Context, wall time.Duration) ([]match.Outcome, err
 	others.Wait()
 	for _, o := range outcomes {
 		if o.Decision == 0 {
-			return nil, context.Cause(ctx)
+			return outcomes, context.Cause(ctx)
 		}
 	}
 	return outcomes, nil
@@ -59,10 +60,14 @@ func (p *run) decisionTime() time.Duration {
 	return time.Duration(p.state.Started.Deadlines.DecisionMs) * time.Millisecond
 }
 
-// askOne sends one decision to its bot and returns the outcome, or a zero
-// outcome if ctx ends first.
+// askOne sends one decision to its bot and returns the outcome. If ctx ends first,
+// the outcome names no decision. If the seat's time bank is empty, the decision times
+// out at once, and the bot gets no request.
 func (p *run) askOne(ctx context.Context, d match.Decision) match.Outcome {
 	s, o := p.seats[d.Seat], p.newOpenDecision(d)
+	if o.allowed.DeadlineMs == 0 {
+		return match.Outcome{Decision: d.ID, Cause: match.CauseDeadline}
+	}
 	s.setOpen(o)
 	defer s.setOpen(nil)
 	if c := p.connect(ctx, s, o); c != nil {
@@ -82,7 +87,8 @@ func (p *run) send(ctx context.Context, s *seat, o *openDecision, c *connection)
 		return
 	}
 	request := p.state.Request(o.decision)
-	request.DeadlineMs = ceilMs(left)
+	allowed := o.allowed.After(o.redialMs())
+	request.DeadlineMs, request.BankMs = allowed.DeadlineMs, allowed.BankMs
 	frame := frames.Get().(*[]byte)
 	defer frames.Put(frame)
 	*frame = request.AppendJSON((*frame)[:0])
@@ -145,8 +151,3 @@ func notAllowed(err error) bool {
 
 // frames is a pool of buffers for encoding requests.
 var frames = sync.Pool{New: func() any { return new([]byte) }}
-
-// ceilMs rounds up to whole milliseconds.
-func ceilMs(d time.Duration) int64 {
-	return int64((d + time.Millisecond - 1) / time.Millisecond)
-}

@@ -14,9 +14,12 @@ import (
 type openDecision struct {
 	match    *match.Match
 	decision match.Decision
-	since    time.Duration // when the decision was sent, on the referee's clock
+	allowed  match.Allowance
+	began    time.Duration // when the seat's time began to run, on the referee's clock
+	since    time.Duration // when the decision was sent; equals began before that, and if the line was up
 	until    time.Duration
 	dialed   bool // whether the line was down and had to be dialed first
+	sent     bool // whether the referee has begun to write the request
 
 	heard   bool // whether a complete frame has arrived, even an answer for an older decision
 	closed  bool
@@ -25,9 +28,14 @@ type openDecision struct {
 }
 
 func (p *run) newOpenDecision(d match.Decision) *openDecision {
-	now := p.clock.now()
-	return &openDecision{match: &p.state, decision: d, since: now, until: now + p.decisionTime(), done: make(chan struct{})}
+	now, allowed := p.clock.now(), p.state.Allow(p.used, d.Seat)
+	until := now + time.Duration(allowed.DeadlineMs)*time.Millisecond
+	return &openDecision{match: &p.state, decision: d, allowed: allowed, began: now, since: now, until: until, done: make(chan struct{})}
 }
+
+// redialMs returns the time that passed before the request was written, because the
+// line was down.
+func (o *openDecision) redialMs() int64 { return (o.since - o.began).Milliseconds() }
 
 // receive handles data from the seat's line.
 func (o *openDecision) receive(frame []byte, cause string, now time.Duration) {
@@ -48,11 +56,20 @@ func (o *openDecision) close(frame []byte, cause string, now time.Duration) {
 		return
 	}
 	o.closed = true
-	o.outcome = match.Outcome{
-		Decision: o.decision.ID, Frame: frame, Cause: cause, Heard: o.heard,
-		ElapsedMs: (min(now, o.until) - o.since).Milliseconds(),
-	}
+	o.outcome = o.timed(now)
+	o.outcome.Decision, o.outcome.Frame, o.outcome.Cause, o.outcome.Heard = o.decision.ID, frame, cause, o.heard
 	close(o.done)
+}
+
+// timed returns an outcome that contains only the time that the decision has used.
+func (o *openDecision) timed(now time.Duration) match.Outcome {
+	elapsed := (min(now, o.until) - o.since).Milliseconds()
+	redial := o.redialMs()
+	out := match.Outcome{ElapsedMs: elapsed, UsedMs: redial + elapsed, RedialMs: redial}
+	if !o.sent {
+		out.RedialMs = out.UsedMs
+	}
+	return out
 }
 
 // setOpen sets the open decision of the seat. If o is nil, the seat ignores
@@ -75,9 +92,10 @@ func (s *seat) startClock(o *openDecision) (left time.Duration) {
 	}
 	now := s.clock.now()
 	if !o.dialed {
-		o.until += now - o.since
+		o.until += now - o.began
+		o.began = now
 	}
-	o.since = min(now, o.until)
+	o.since, o.sent = min(now, o.until), true
 	return o.until - o.since
 }
 
@@ -95,11 +113,16 @@ func (s *seat) closed(o *openDecision) bool {
 }
 
 // outcomeOf closes the decision at its deadline if the decision is still open,
-// and returns the outcome. If ctx ended first, it returns a zero outcome.
+// and returns the outcome. If ctx ended first, the outcome contains only the time
+// that the decision has used.
 func (s *seat) outcomeOf(ctx context.Context, o *openDecision) match.Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !o.closed && ctx.Err() == nil {
+	switch {
+	case o.closed:
+	case ctx.Err() != nil:
+		return o.timed(s.clock.now())
+	default:
 		o.close(nil, match.CauseDeadline, o.until)
 	}
 	return o.outcome

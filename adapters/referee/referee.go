@@ -66,6 +66,7 @@ type Ladder interface {
 type Mode struct {
 	Decision time.Duration // time limit for answering one decision
 	Wall     time.Duration // the time played after which a match is aborted
+	TimeBank bool          // whether the seats of new matches share the wall clock (docs/rules.md, "Time bank")
 	Ladder   Ladder
 }
 

@@ -23,7 +23,8 @@ import (
 // Only the match's stream survives the process. After a shutdown or a crash,
 // another run resumes the match ("Resuming a match" in docs/architecture.md):
 //
-//   - load folds the stream. The events' metadata contains the time played.
+//   - load folds the stream. The events' metadata contains the time played and the
+//     time that each seat has used.
 //   - The run appends a claim before it dials any bot. After the claim, an older
 //     referee cannot append, because every append names the folded revision.
 //   - The folded state lists the open decisions, with the same ids as before.
@@ -50,6 +51,8 @@ type run struct {
 	expected eventstore.Expected // the expected revision of the next append
 	last     uuid.UUID           // id of the last stored event
 	played   time.Duration       // the time played, up to the last append
+	used     match.Clocks        // the time that each seat has used, up to the last append
+	redialed []int64             // the time of redialing each seat in the batch to append, in milliseconds; nil if no seat was redialed
 	request  string              // id of the operator's request to abort the match
 
 	seats   []*seat // in table order, and in the order of play once the match has started
@@ -146,9 +149,8 @@ func (p *run) nextEvents(ctx context.Context, left time.Duration) ([]match.Event
 	if left <= 0 {
 		return p.state.Cancel(match.WallClock)
 	}
-	began := p.clock.now()
-	outcomes, err := p.ask(ctx, began+left)
-	p.played += p.clock.now() - began
+	outcomes, err := p.ask(ctx, p.clock.now()+left)
+	p.charge(outcomes)
 	switch {
 	case errors.Is(err, errWall):
 		return p.state.Cancel(match.WallClock)
@@ -158,6 +160,25 @@ func (p *run) nextEvents(ctx context.Context, left time.Duration) ([]match.Event
 		return nil, err
 	}
 	return p.state.Settle(outcomes)
+}
+
+// charge adds the time of a batch to the clocks. It counts only the time of the
+// decisions, not the delays of this process before and after them: the slowest
+// decision counts as time played, and match.Charge decides which seats pay.
+func (p *run) charge(outcomes []match.Outcome) {
+	var slowest int64
+	for i, d := range p.state.Asks() {
+		o := outcomes[i]
+		slowest = max(slowest, o.UsedMs)
+		if o.RedialMs > 0 {
+			if p.redialed == nil {
+				p.redialed = make([]int64, len(p.seats))
+			}
+			p.redialed[d.Seat] = o.RedialMs
+		}
+	}
+	p.played += time.Duration(slowest) * time.Millisecond
+	p.used = p.state.Charge(p.used, outcomes)
 }
 
 // writeLadder stores the result of the match in the ladder.

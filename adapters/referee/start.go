@@ -47,18 +47,28 @@ func (p *run) start(ctx context.Context) error {
 		Bots:       bots,
 		Commitment: p.seating.Commitment,
 		Nonces:     nonces,
-		Deadlines:  match.Deadlines{DecisionMs: p.mode.Decision.Milliseconds(), WallMs: p.mode.Wall.Milliseconds()},
+		Deadlines:  p.mode.deadlines(),
 		Beacon:     round,
 	})
 	if err != nil {
 		return fmt.Errorf("start: %w", err)
 	}
+	p.used = match.NewClocks(len(p.seats))
 	if err := p.append(ctx, events); err != nil {
 		return err
 	}
 	p.orderSeats()
 	p.log().Info("match started", "seats", len(p.seats))
 	return nil
+}
+
+// deadlines returns the time limits of new matches.
+func (m Mode) deadlines() match.Deadlines {
+	d := match.Deadlines{DecisionMs: m.Decision.Milliseconds(), WallMs: m.Wall.Milliseconds()}
+	if m.TimeBank {
+		return d.WithBank()
+	}
+	return d
 }
 
 // publish waits until a signed head includes the seating. If an operator aborts the

@@ -18,7 +18,7 @@ var errUnreadable = errors.New("the match's stream cannot be folded")
 func (p *run) load(ctx context.Context) error {
 	fresh := p.state
 	return p.retry(ctx, func(ctx context.Context) error {
-		p.state, p.expected, p.played = fresh, eventstore.NoStream, 0
+		p.state, p.expected, p.played, p.used = fresh, eventstore.NoStream, 0, nil
 		for r, err := range p.options.Log.Read(ctx, p.stream, 0, eventstore.ReadOptions{}) {
 			if err != nil {
 				return err
@@ -42,6 +42,9 @@ func (p *run) fold(r eventstore.Recorded) error {
 	}
 	if m.PlayedMs != nil {
 		p.played = time.Duration(*m.PlayedMs) * time.Millisecond
+	}
+	if m.UsedMs != nil {
+		p.used = m.UsedMs
 	}
 	p.state = match.Evolve(p.state, e)
 	p.expected, p.last = eventstore.At(r.Revision), r.ID
@@ -74,12 +77,13 @@ func (p *run) append(ctx context.Context, events []match.Event) error {
 		p.state = match.Evolve(p.state, e)
 	}
 	p.expected, p.last = eventstore.At(stored.Revision), encoded[len(encoded)-1].ID
+	p.redialed = nil
 	return nil
 }
 
 func (p *run) metadata() eventstore.Metadata {
 	played := p.played.Milliseconds()
-	m := eventstore.Metadata{At: time.Now(), PlayedMs: &played, Correlation: p.seating.MatchID}
+	m := eventstore.Metadata{At: time.Now(), PlayedMs: &played, UsedMs: p.used, RedialMs: p.redialed, Correlation: p.seating.MatchID}
 	if p.request != "" {
 		m.Correlation = p.request
 	}

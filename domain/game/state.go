@@ -97,6 +97,9 @@ func (s *State) owed() (Kind, uint8) {
 	}
 }
 
+// Offers returns the number of offers made this turn.
+func (s *State) Offers() int { return int(s.offers) }
+
 // TrueScore returns a seat's points, including hidden ones.
 func (s *State) TrueScore(seat uint8) int {
 	return s.Score(seat) + int(s.Devs[seat][VictoryPoint]+s.Bought[seat][VictoryPoint])

@@ -64,7 +64,9 @@ type Outcome struct {
 	Frame     []byte // the raw answer; empty if there is a Cause other than CauseMalformed
 	Cause     string // "" if Frame is an answer
 	Heard     bool   // a complete but stale frame arrived while the decision was open
-	ElapsedMs int64
+	ElapsedMs int64  // as the events store it
+	UsedMs    int64  // ElapsedMs and, if the line was down at first, the time of redialing
+	RedialMs  int64  // the part of UsedMs before the request was written
 }
 
 // Settle returns the events that the outcomes of all open decisions cause, in

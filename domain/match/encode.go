@@ -20,6 +20,9 @@ func (r *Request) AppendJSON(b []byte) []byte {
 	b = appendInt(b, `,"seat":`, r.Seat)
 	b = appendText(b, `,"kind":`, r.Kind)
 	b = appendInt(b, `,"deadlineMs":`, int(r.DeadlineMs))
+	if r.BankMs != nil {
+		b = appendInt(b, `,"bankMs":`, int(*r.BankMs))
+	}
 	b = append(b, `,"view":`...)
 	b = r.View.AppendJSON(b)
 	return append(b, '}')

@@ -32,6 +32,7 @@ type Table struct {
 type Deadlines struct {
 	DecisionMs int64 `json:"decisionMs"`
 	WallMs     int64 `json:"wallMs"`
+	BankMs     int64 `json:"bankMs,omitempty"` // the time that the seats share; 0 without a time bank
 }
 
 // RulesVersion is the number that MatchStarted stores for the current rules.

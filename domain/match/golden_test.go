@@ -47,6 +47,12 @@ var examples = []Event{
 		Commitment: seed.Seed{1}, Nonces: []string{"n"}, Deadlines: Deadlines{DecisionMs: 60000, WallMs: 10800000},
 		Beacon: &beacon.Round{Chain: "52db", Round: 1000, Randomness: "fe29", Signature: "b446"},
 	},
+	Started{
+		MatchID: "m", Mode: "parley", Rules: 1,
+		Seats:      []Seat{{BotID: "b", BotName: "Bot", OwnerID: "o", Mu: 25.5, Sigma: 8.25}},
+		Table:      Table{Bots: []string{"b"}, Revision: 4, Index: 2, SeedKey: "k"},
+		Commitment: seed.Seed{1}, Nonces: []string{"n"}, Deadlines: Deadlines{DecisionMs: 60000, WallMs: 10800000, BankMs: 10260000},
+	},
 }
 
 // A stored shape never changes: old logs must remain readable forever.

@@ -264,6 +264,7 @@ type Request struct {
 	Seat       int    `json:"seat"`
 	Kind       string `json:"kind"`
 	DeadlineMs int64  `json:"deadlineMs"`
+	BankMs     *int64 `json:"bankMs,omitempty"` // absent without a time bank
 	View       View   `json:"view"`
 }
 
