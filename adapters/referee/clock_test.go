@@ -112,7 +112,7 @@ func TestWallClockContinuesAfterStops(t *testing.T) {
 // The log is unavailable for an hour at each of the first appends. The outages
 // cause no strike, and do not count as time played.
 func TestOutageOfLogCostsNoStrike(t *testing.T) {
-	want := uninterrupted(t, 3)
+	want, clocks := uninterrupted(t, 3)
 	for _, stored := range []bool{false, true} {
 		withFixture(t, 3, func(f *fixture) {
 			f.log.fault = outage(5, stored)
@@ -121,6 +121,7 @@ func TestOutageOfLogCostsNoStrike(t *testing.T) {
 			require.Greater(t, time.Since(began), 5*time.Hour)
 			require.Less(t, f.playedMs(), (5 * time.Minute).Milliseconds())
 			requireSame(t, want, f.history())
+			require.Equal(t, clocks, f.clocks())
 			require.Equal(t, []int{0, 0, 0}, f.strikes())
 		})
 	}

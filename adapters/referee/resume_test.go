@@ -49,14 +49,14 @@ func requireSame(t *testing.T, want, got []string) {
 	require.Len(t, got, len(want))
 }
 
-// uninterrupted returns the history of a match that had no faults.
-func uninterrupted(t *testing.T, seats int) (history []string) {
+// uninterrupted returns the history and the clocks of a match that had no faults.
+func uninterrupted(t *testing.T, seats int) (history []string, clocks match.Clocks) {
 	t.Helper()
 	withFixture(t, seats, func(f *fixture) {
 		f.run()
-		history = f.history()
+		history, clocks = f.history(), f.clocks()
 	})
-	return history
+	return history, clocks
 }
 
 // untilOver resumes the match until the ladder has its result.
@@ -72,7 +72,7 @@ func (f *fixture) untilOver() {
 // before the append, after the append, and after an append whose
 // acknowledgement was lost.
 func TestResumeAtEveryAppend(t *testing.T) {
-	want := uninterrupted(t, 4)
+	want, clocks := uninterrupted(t, 4)
 	withFixture(t, 4, func(f *fixture) {
 		tried := 0
 		f.log.fault = func(a attempted) (eventstore.Appended, error) {
@@ -87,6 +87,7 @@ func TestResumeAtEveryAppend(t *testing.T) {
 		}
 		f.untilOver()
 		requireSame(t, want, f.history())
+		require.Equal(t, clocks, f.clocks())
 		require.Len(t, f.ladder.finished, 1)
 		require.Greater(t, len(only[match.Claimed](f.events())), 100)
 	})
@@ -95,7 +96,7 @@ func TestResumeAtEveryAppend(t *testing.T) {
 // Random faults interrupt the matches: the referee stops while a decision is
 // open, answers are lost, the log is unavailable, or acknowledgements are lost.
 func TestResumeAnywhere(t *testing.T) {
-	want := uninterrupted(t, 3)
+	want, clocks := uninterrupted(t, 3)
 	seeds := uint64(5)
 	if raceDetector {
 		seeds = 1
@@ -118,6 +119,7 @@ func TestResumeAnywhere(t *testing.T) {
 				}
 				f.untilOver()
 				requireSame(t, want, f.history())
+				require.Equal(t, clocks, f.clocks())
 				require.Equal(t, []int{0, 0, 0}, f.strikes())
 			})
 		})
@@ -227,7 +229,7 @@ func TestClaimIsStoredBeforeDialing(t *testing.T) {
 // When another referee takes over a match, the first referee stops without
 // affecting the match.
 func TestSecondRefereeTakesMatchOver(t *testing.T) {
-	want := uninterrupted(t, 3)
+	want, _ := uninterrupted(t, 3)
 	for _, after := range []time.Duration{0, time.Millisecond, 150 * time.Millisecond, 3 * time.Second, 12 * time.Second} {
 		t.Run(after.String(), func(t *testing.T) {
 			withFixture(t, 3, func(f *fixture) {

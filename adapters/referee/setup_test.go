@@ -42,6 +42,7 @@ type fixture struct {
 	log    *journal
 	legal  *legalBot
 	ladder *fakeLadder
+	ofMode string // the name of the mode
 	mode   Mode
 	bots   []*fakeBot
 	beacon Beacon        // nil: the arena has no beacon
@@ -62,8 +63,8 @@ func newFixture(t *testing.T, n int) *fixture {
 	log := &journal{Log: memory.New()}
 	f := &fixture{
 		t: t, log: log, ladder: &fakeLadder{log: log},
-		legal: &legalBot{t: t, log: log.Log, m: match.New(seed.Server(testKey, testMatch))},
-		mode:  Mode{Decision: 5 * time.Second, Wall: time.Hour},
+		legal:  &legalBot{t: t, log: log.Log, m: match.New(seed.Server(testKey, testMatch))},
+		ofMode: testMode, mode: Mode{Decision: 5 * time.Second, Wall: time.Hour},
 	}
 	for i := range n {
 		f.bots = append(f.bots, &fakeBot{fixture: f, id: fmt.Sprintf("bot-%d", i)})
@@ -75,7 +76,7 @@ func newFixture(t *testing.T, n int) *fixture {
 func (f *fixture) referee(player string) *Referee {
 	f.mode.Ladder = f.ladder
 	r := New(Options{
-		Log: f.log, Modes: map[string]Mode{testMode: f.mode}, Player: player, Logger: slog.New(slog.DiscardHandler),
+		Log: f.log, Modes: map[string]Mode{f.ofMode: f.mode}, Player: player, Logger: slog.New(slog.DiscardHandler),
 		Beacon:  f.beacon,
 		SeedKey: func(id string) ([]byte, bool) { return testKey, id == "k1" },
 		Publish: func(ctx context.Context, s ladder.Seating) error {
@@ -118,7 +119,7 @@ func (f *fixture) bot(id string) *fakeBot {
 
 func (f *fixture) seating() ladder.Seating {
 	s := ladder.Seating{
-		MatchID: testMatch, Mode: testMode, Revision: 7, Index: 1, SeedKey: "k1",
+		MatchID: testMatch, Mode: f.ofMode, Revision: 7, Index: 1, SeedKey: "k1",
 		Commitment: seed.Commitment(seed.Server(testKey, testMatch)), Beacon: f.named,
 	}
 	for _, b := range f.bots {
