@@ -126,6 +126,20 @@ func TestMatchListPages(t *testing.T) {
 	require.Nil(t, next)
 }
 
+// Older arenas did not measure the time of each seat.
+func TestRecordOfAMatchWithoutClocks(t *testing.T) {
+	a := newArena(t)
+	p := arenatest.New(t, a.log, 1)
+	p.Unmeasured = true
+	g := p.Complete(ladder.Standard, p.Register("ada", ladder.Standard, "Ann", "Bea", "Cat")...)
+	a.read.sync()
+	s := &spectated{arena: a}
+	for _, seat := range s.get("/matches/" + g.MatchID).is(http.StatusOK).json["seats"].([]any) {
+		require.Contains(t, seat, "timeUsedMs")
+		require.Nil(t, seat.(map[string]any)["timeUsedMs"])
+	}
+}
+
 func TestRecords(t *testing.T) {
 	s := newSpectated(t)
 	kinds := map[string]int{} // number of events of each kind, in all replays
@@ -143,6 +157,11 @@ func TestRecords(t *testing.T) {
 			"revision": float64(p.Revision), "index": float64(p.Index), "seedKey": p.SeedKey,
 		}, got["proof"])
 		require.Len(t, got["thinkingMs"], len(g.Bots))
+		for i, seat := range got["seats"].([]any) {
+			require.Equal(t, map[string]any{
+				"strikes": float64(g.State.Strikes[i]), "resigned": g.State.Resigned[i], "missed": g.State.Missed(i), "timeUsedMs": float64(g.Used[i]),
+			}, seat)
+		}
 
 		replay := got["replay"].([]any)
 		require.Len(t, replay, g.State.Seq)
@@ -413,7 +432,7 @@ func TestReadsAreDescribed(t *testing.T) {
 		require.ElementsMatch(t, parameters, names, path)
 	}
 	for schema, fields := range map[string]map[string]shape{
-		"MatchSummary": summary("aborted"), "Match": with(summary("aborted"), map[string]shape{"seed": nil, "replay": nil, "commitment": nil, "proof": nil, "thinkingMs": nil}),
+		"MatchSummary": summary("aborted"), "Match": with(summary("aborted"), map[string]shape{"seed": nil, "replay": nil, "commitment": nil, "proof": nil, "thinkingMs": nil, "seats": nil}),
 	} {
 		require.Contains(t, schemas, schema)
 		properties := schemas[schema].(map[string]any)["properties"].(map[string]any)

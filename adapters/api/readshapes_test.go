@@ -56,6 +56,7 @@ func record(status string) shape {
 	}
 	return object(with(summary(status), map[string]shape{
 		"seed": hex32, "replay": list(wholeEvent), "commitment": hex32, "proof": proof, "thinkingMs": bySeat,
+		"seats": listOf(object(map[string]shape{"strikes": integer(0, 3), "resigned": boolean, "missed": boolean, "timeUsedMs": many}), 3, 4),
 	}))
 }
 

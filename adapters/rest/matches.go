@@ -20,6 +20,7 @@ type Match struct {
 	Commitment seed.Seed           `json:"commitment"`
 	Proof      *match.Proof        `json:"proof,omitempty"`
 	ThinkingMs []int64             `json:"thinkingMs,omitempty" doc:"The thinking time that each seat used; present once the match has ended."`
+	Seats      []MatchSeat         `json:"seats,omitempty" doc:"What each seat did, in the order of the seats; present once the match has ended."`
 }
 
 // Frames contains the board and the frames of a match.

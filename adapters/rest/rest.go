@@ -24,6 +24,8 @@ type (
 	MatchSummary = matches.Summary
 	// MatchPlayer is a bot in a MatchSummary.
 	MatchPlayer = matches.Player
+	// MatchSeat is what one seat did in an ended match.
+	MatchSeat = frames.Seat
 	// LiveMatch is a running match in a list.
 	LiveMatch = live.Match
 	// Decision is one decision of a bot, for its owner.

@@ -21,6 +21,7 @@ type botData struct {
 	Own                   *rest.Bot // nil unless the reader owns the bot
 	Row                   *row
 	Aborted               int
+	Clock                 clockAborts
 	Curve                 template.HTML
 	Seats                 []leaderboard.SeatTally
 	Rivals                []rival
@@ -43,6 +44,13 @@ func meanPlace(s leaderboard.SeatTally) float64 {
 	}
 	return float64(sum) / float64(max(1, s.Games))
 }
+
+// clockAborts counts the matches that the wall clock aborted.
+type clockAborts struct{ leaderboard.ClockAborts }
+
+// Percent returns the bot's share of the time that all bots used in these matches. It
+// counts only matches with clocks.
+func (c clockAborts) Percent() int64 { return (100*c.UsedMs + c.AllMs/2) / max(1, c.AllMs) }
 
 // rival counts the matches against another bot.
 type rival struct {
@@ -94,8 +102,8 @@ func (p *pageRequest) loadIdentity(d *botData) error {
 	return nil
 }
 
-// loadTallies finds the bot's rank and sums up its rated matches. It takes the
-// names of rivals from the leaderboard, which does not list removed bots.
+// loadTallies finds the bot's rank and sums up its matches. It takes the names of
+// rivals from the leaderboard, which does not list removed bots.
 func (p *pageRequest) loadTallies(d *botData) (err error) {
 	names := map[string]string{}
 	for _, r := range p.leaderboard(d.Mode, "") {
@@ -105,6 +113,9 @@ func (p *pageRequest) loadTallies(d *botData) (err error) {
 		}
 	}
 	if d.Seats, err = p.server.Tallies.BySeat(d.ID); err != nil {
+		return err
+	}
+	if d.Clock.ClockAborts, err = p.server.Tallies.ClockAborts(d.ID); err != nil {
 		return err
 	}
 	met, err := p.server.Tallies.HeadToHead(d.ID)

@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"hexarena/adapters/rest"
+	"hexarena/domain/match"
 )
 
 // why explains why an answer was rejected.
@@ -12,6 +13,8 @@ func why(d rest.Decision) string {
 	switch {
 	case d.Message != nil && *d.Message != "":
 		return *d.Message
+	case d.Request != nil && d.Request.DeadlineMs == 0 && d.Cause != nil && *d.Cause == match.CauseDeadline:
+		return "the bot had no time left in this match, so the arena did not ask it"
 	case d.Cause != nil:
 		return causes[*d.Cause]
 	}
@@ -37,10 +40,10 @@ type logData struct {
 func (p *pageRequest) decisionLog() error {
 	var d logData
 	var log rest.Decisions
-	bot, match := "/bots/"+url.PathEscape(p.r.PathValue("id")), "/matches/"+url.PathEscape(p.r.PathValue("match"))
+	bot, path := "/bots/"+url.PathEscape(p.r.PathValue("id")), "/matches/"+url.PathEscape(p.r.PathValue("match"))
 	p.read(bot, &d.Bot)
-	p.read(match, &d.Match)
-	p.read(bot+match+"/decisions", &log)
+	p.read(path, &d.Match)
+	p.read(bot+path+"/decisions", &log)
 	d.Decisions = log.Decisions
 	for _, decision := range log.Decisions {
 		if decision.Outcome != "played" {

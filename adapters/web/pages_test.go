@@ -20,7 +20,10 @@ func TestPublicPages(t *testing.T) {
 		"/ladder/standard?q=@ada":         {"Lovelace", "1 of 2 bots"},
 		"/ladder/standard?q=nobody":       {"No bot or owner on this ladder matches this name"},
 		"/ladder/standard?day=2026-09-06": {"at the end of 2026-09-06"},
-		"/bot/" + botID:                   {"Lovelace", "polyline", "1st of 2", "41 ms", "a removed bot", "1.5"},
+		"/bot/" + botID:                   {
+			"Lovelace", "polyline", "1st of 2", "41 ms", "a removed bot", "1.5",
+			"The time limit aborted 3 matches of this bot. It used 71% of the time that all bots used in the 2 of them that have clocks.",
+		},
 		"/sign-in":                        {"Send me a link"},
 		"/sign-in?sent=1":                 {"Check your email"},
 		"/sign-in/confirm?token=t%3C":     {`value="t&lt;"`},
@@ -46,6 +49,7 @@ func TestPagesOfSession(t *testing.T) {
 		"/dashboard/account":       {"ada@example.org"},
 		"/bot/" + botID + "/log/" + matchID: {
 			"distance_rule", "vertex 14 is next to the town on 9", "/watch/" + matchID + "#44", `class="town seat-1"`,
+			"41 of 4750 ms", "0 of 0 ms", "the bot had no time left in this match, so the arena did not ask it",
 		},
 	} {
 		page := s.get(path, signedIn, func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip") })

@@ -67,10 +67,11 @@ func newSite(t *testing.T) *site {
 			{"seq":3,"kind":"action","seat":0,"data":{"elapsedMs":41}},{"seq":4,"kind":"action","seat":1,"data":{"elapsedMs":7}},
 			{"seq":5,"kind":"action","seat":0,"data":{"elapsedMs":null}}]}`,
 		"GET /bots/" + botID + "/matches/" + matchID + "/decisions": `{"decisions":[
-			{"id":1,"seq":3,"kind":"setup","outcome":"played","elapsedMs":41,"played":{"settlement":4,"road":7},"request":{"view":{}}},
+			{"id":1,"seq":3,"kind":"setup","outcome":"played","elapsedMs":41,"played":{"settlement":4,"road":7},"request":{"deadlineMs":4750,"view":{}}},
 			{"id":7,"seq":44,"kind":"turn","outcome":"illegal","elapsedMs":3,"reason":"distance_rule","message":"vertex 14 is next to the town on 9",
 				"answer":"{\"id\":7}","played":{"type":"end_turn"},"request":{"view":{"board":{"hexes":[{"id":0,"resource":"ore","token":6}],"bandit":0},
-				"roads":[{"edge":3,"seat":1}],"towns":[{"vertex":9,"seat":1,"city":true}]}}}]}`,
+				"roads":[{"edge":3,"seat":1}],"towns":[{"vertex":9,"seat":1,"city":true}]}}},
+			{"id":9,"seq":50,"kind":"turn","outcome":"timeout","cause":"deadline","elapsedMs":0,"played":{"type":"end_turn"},"request":{"deadlineMs":0,"bankMs":0,"view":{}}}]}`,
 		"GET /keys": `{"keys":[{"id":"` + keyID + `","name":"laptop","publicKey":"AAAA","scopes":["bots.read"],"createdAt":"2026-09-06T12:00:00.000Z","lastUsedAt":null,"revokedAt":null},
 			{"id":"55555555-5555-4555-8555-555555555555","name":"old","publicKey":"AAAB","scopes":[],"createdAt":"2026-09-06T12:00:00.000Z","lastUsedAt":null,"revokedAt":"2026-09-07T12:00:00.000Z"}]}`,
 		"GET /docs/api": `{}`,
@@ -97,6 +98,10 @@ type tallies struct{}
 
 func (tallies) BySeat(string) ([]leaderboard.SeatTally, error) {
 	return []leaderboard.SeatTally{{Seat: 0, Games: 2, Places: [4]int{1, 1}}}, nil
+}
+
+func (tallies) ClockAborts(string) (leaderboard.ClockAborts, error) {
+	return leaderboard.ClockAborts{Matches: 3, Measured: 2, UsedMs: 855_000, AllMs: 1_200_000}, nil
 }
 
 func (tallies) HeadToHead(string) ([]leaderboard.Rival, error) {

@@ -47,12 +47,14 @@ type Options struct {
 	Logger  *slog.Logger
 }
 
-// Tallies counts a bot's rated matches by seat and by rival.
+// Tallies counts a bot's matches by seat, by rival and by the wall clock.
 type Tallies interface {
 	BySeat(botID string) ([]leaderboard.SeatTally, error)
 	// HeadToHead lists the bots that a bot has played against, the most frequent
 	// first.
 	HeadToHead(botID string) ([]leaderboard.Rival, error)
+	// ClockAborts counts the matches that the wall clock aborted.
+	ClockAborts(botID string) (leaderboard.ClockAborts, error)
 }
 
 // Server serves pages and passes all other requests to the API. It is safe for

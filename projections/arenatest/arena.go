@@ -37,6 +37,8 @@ func SeedKey(id string) ([]byte, bool) { return seedKey, id == seedKeyID }
 type Arena struct {
 	PlatformKey string                  // base64; match ids are derived from it
 	Nonce       func(match.Seat) string // returns the nonce of a bot
+	TimeBank    bool                    // starts matches with a time bank
+	Unmeasured  bool                    // starts matches without clocks, as older arenas did
 
 	t       testing.TB
 	log     eventstore.Log
@@ -133,8 +135,15 @@ func (a *Arena) evolve(mode string, events ...ladder.Event) {
 // write to the stream.
 func store[E eventstore.Typed](a *Arena, stream string, events ...E) time.Time {
 	a.t.Helper()
+	return storeWith(a, stream, eventstore.Metadata{}, events...)
+}
+
+// storeWith is like store. It adds the time and the stream to the metadata.
+func storeWith[E eventstore.Typed](a *Arena, stream string, m eventstore.Metadata, events ...E) time.Time {
+	a.t.Helper()
 	a.now = a.now.Add(time.Second)
-	encoded, err := eventstore.EncodeAll(events, eventstore.Metadata{At: a.now, Correlation: stream})
+	m.At, m.Correlation = a.now, stream
+	encoded, err := eventstore.EncodeAll(events, m)
 	require.NoError(a.t, err)
 	_, err = a.log.Append(context.Background(), eventstore.StreamID(stream), eventstore.Any, encoded...)
 	require.NoError(a.t, err)

@@ -9,15 +9,19 @@ import (
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/domain/match/matchtest"
+	"hexarena/eventstore"
 )
 
 // Game is a seated match. Events are the events of the match's stream, Times are
-// the times of these events, and State is their fold.
+// the times of these events, and State is their fold. Used is the time that each seat
+// has used, and Redial the part of redialing in the batch that was settled last.
 type Game struct {
 	ladder.Seating
 	State  match.Match
 	Events []match.Event
 	Times  []time.Time
+	Used   match.Clocks
+	Redial []int64
 
 	arena   *Arena
 	players map[int]*player // by seat
@@ -30,6 +34,12 @@ func (g *Game) Start() {
 		MatchID: g.MatchID, Mode: g.Mode, Commitment: g.Commitment,
 		Table:     match.Table{Revision: g.Revision, Index: g.Index, SeedKey: g.SeedKey},
 		Deadlines: match.Deadlines{DecisionMs: 5000, WallMs: 600_000},
+	}
+	if g.arena.TimeBank {
+		s.Deadlines = s.Deadlines.WithBank()
+	}
+	if !g.arena.Unmeasured {
+		g.Used = match.NewClocks(len(g.Bots))
 	}
 	for _, e := range g.Bots {
 		bot := g.arena.bots[e.BotID]
@@ -52,12 +62,30 @@ func (g *Game) Step() {
 			g.players[d.Seat] = &player{Player: matchtest.Player{Below: g.arena.rng.IntN, Build: true}, clumsy: d.Seat == 1}
 		}
 		o := g.players[d.Seat].answer(&g.State, d)
-		o.Decision = d.ID
+		o.Decision, o.UsedMs = d.ID, o.ElapsedMs+o.RedialMs
 		outcomes = append(outcomes, o)
 	}
+	g.charge(outcomes)
 	events, err := g.State.Settle(outcomes)
 	require.NoError(g.arena.t, err)
 	g.store(events...)
+}
+
+// charge counts the time of a batch.
+func (g *Game) charge(outcomes []match.Outcome) {
+	g.Redial = nil
+	if g.Used == nil {
+		return
+	}
+	for i, d := range g.State.Asks() {
+		if ms := outcomes[i].RedialMs; ms > 0 {
+			if g.Redial == nil {
+				g.Redial = make([]int64, len(g.Used))
+			}
+			g.Redial[d.Seat] = ms
+		}
+	}
+	g.Used = g.State.Charge(g.Used, outcomes)
 }
 
 // Play settles batches until a turn has begun or the match is over.
@@ -79,6 +107,7 @@ func (g *Game) PlayOut() {
 // match. This event is not public.
 func (g *Game) Claim() {
 	g.arena.t.Helper()
+	g.Redial = nil
 	g.store(match.Claimed{Player: "another"})
 }
 
@@ -87,6 +116,7 @@ func (g *Game) Abort(why string) {
 	g.arena.t.Helper()
 	events, err := g.State.Cancel(why)
 	require.NoError(g.arena.t, err)
+	g.Redial = nil
 	g.store(events...)
 }
 
@@ -117,7 +147,7 @@ func (g *Game) Void(why string) {
 // store appends events to the match's stream and folds them.
 func (g *Game) store(events ...match.Event) {
 	g.arena.t.Helper()
-	at := store(g.arena, match.Stream(g.MatchID), events...)
+	at := storeWith(g.arena, match.Stream(g.MatchID), eventstore.Metadata{UsedMs: g.Used, RedialMs: g.Redial}, events...)
 	for _, e := range events {
 		g.State = match.Evolve(g.State, e)
 		g.Events = append(g.Events, e)

@@ -19,7 +19,11 @@ func (p *player) answer(m *match.Match, d match.Decision) match.Outcome {
 	if p.clumsy && p.Below(12) == 0 {
 		return p.mishap(d)
 	}
-	return p.Answer(m, d)
+	o := p.Answer(m, d)
+	if p.clumsy {
+		o.RedialMs = 250 * (o.ElapsedMs % 2)
+	}
+	return o
 }
 
 // mishap returns a failed outcome: a timeout, a lost connection, or a malformed or

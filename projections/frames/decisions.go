@@ -49,34 +49,34 @@ func (h *History) SeatOf(botID string) (seat int, ok bool) {
 // Decisions rebuilds the requests by folding the match with its server seed. The
 // stream of an ended match contains that seed. For a running match, the caller
 // derives the seed from the seed key. If the seed is nil, the requests are null.
-// The deadline in a request is the mode's decision time, even if the bot had less
-// time because it was dialed again.
+// The deadline in a request is the one that the bot received. If a match has no
+// clocks, the deadline does not reflect redialing.
 func (h *History) Decisions(seat int, serverSeed *seed.Seed) []Decision {
 	if h.Proof != nil {
 		serverSeed = &h.Proof.ServerSeed
 	}
-	f := decisionLog{seat: seat, deadline: h.Started.Deadlines.DecisionMs, list: []Decision{}}
+	f := decisionLog{seat: seat, list: []Decision{}}
 	if serverSeed != nil && seed.Commitment(*serverSeed) == h.Started.Commitment {
 		m := match.Evolve(match.New(*serverSeed), h.Started)
 		f.match = &m
 	}
 	for i, e := range h.Events {
-		f.add(e, h.Times[i])
+		f.add(e, h.Times[i], h.Clocks[i])
 	}
 	return f.list
 }
 
 // decisionLog builds one seat's decisions.
 type decisionLog struct {
-	seat     int
-	deadline int64
-	match    *match.Match   // nil without a server seed
-	asked    *match.Request // the latest request to the seat
-	seq      int
-	list     []Decision
+	seat    int
+	match   *match.Match    // nil without a server seed
+	asked   *match.Request  // the latest request to the seat, without its time limits
+	allowed match.Allowance // of that request, before redialing
+	seq     int
+	list    []Decision
 }
 
-func (f *decisionLog) add(e match.Event, at time.Time) {
+func (f *decisionLog) add(e match.Event, at time.Time, c Clock) {
 	if kind, _, _ := match.Publish(e); kind != "" {
 		f.seq++
 	}
@@ -84,10 +84,11 @@ func (f *decisionLog) add(e match.Event, at time.Time) {
 		d.Seq, d.At = f.seq, at.UTC().Format(match.TimeFormat)
 		if f.asked != nil && f.asked.ID == d.ID {
 			d.Request = f.asked
+			d.Request.DeadlineMs, d.Request.BankMs = f.limits(c.Redial)
 		}
 		f.list = append(f.list, d)
 	}
-	f.follow(e)
+	f.follow(e, c.Used)
 }
 
 // closed returns the seat's decision that an event closes. If a decision fails, a
@@ -113,8 +114,18 @@ func (f *decisionLog) closed(e match.Event) (Decision, bool) {
 	return Decision{}, false
 }
 
+// limits returns the time limits of the latest request, which the redialing has
+// shortened.
+func (f *decisionLog) limits(redial []int64) (deadlineMs int64, bankMs *int64) {
+	a := f.allowed
+	if redial != nil {
+		a = a.After(redial[f.seat])
+	}
+	return a.DeadlineMs, a.BankMs
+}
+
 // follow folds the match, and stores the next request to the seat.
-func (f *decisionLog) follow(e match.Event) {
+func (f *decisionLog) follow(e match.Event, used match.Clocks) {
 	if f.match == nil {
 		return
 	}
@@ -123,8 +134,7 @@ func (f *decisionLog) follow(e match.Event) {
 	for _, d := range next.Asks() {
 		if d.Seat == f.seat && (f.asked == nil || f.asked.ID != d.ID) {
 			request := next.Request(d)
-			request.DeadlineMs = f.deadline
-			f.asked = &request
+			f.asked, f.allowed = &request, next.Allow(used, f.seat)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package frames_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,12 +21,16 @@ import (
 func asked(g *arenatest.Game, until func() bool) map[int]match.Request {
 	all := map[int]match.Request{}
 	for !g.State.Over() && !until() {
-		for _, d := range g.State.Asks() {
-			r := g.State.Request(d)
-			r.DeadlineMs = 5000
+		before, used := g.State, g.Used
+		g.Step()
+		for _, d := range before.Asks() {
+			r, allowed := before.Request(d), before.Allow(used, d.Seat)
+			if g.Redial != nil {
+				allowed = allowed.After(g.Redial[d.Seat])
+			}
+			r.DeadlineMs, r.BankMs = allowed.DeadlineMs, allowed.BankMs
 			all[d.ID] = r
 		}
-		g.Step()
 	}
 	return all
 }
@@ -36,6 +42,7 @@ func TestDecisionsListsEachRequestWithItsOutcome(t *testing.T) {
 	for chance := range uint64(4) {
 		log := memory.New()
 		a := arenatest.New(t, log, chance)
+		a.TimeBank, a.Unmeasured = chance%2 == 1, chance == 0
 		g := a.Seat(ladder.Standard, a.Register("ada", ladder.Standard, "Ann", "Bea", "Cat", "Dot")...)[0]
 		g.Start()
 		requests := asked(g, never)
@@ -144,4 +151,53 @@ func TestDecisionsOfASeatWithoutAny(t *testing.T) {
 	require.Equal(t, "Bea", h.Started.Seats[seat].BotName)
 	_, ok = h.SeatOf("stranger")
 	require.False(t, ok)
+}
+
+// The requests in the log have the time limits that the bot received. Without clocks,
+// which older arenas did not store, they have the mode's limit.
+func TestDecisionsShowTheRealDeadlines(t *testing.T) {
+	for _, test := range []struct {
+		name                 string
+		timeBank, unmeasured bool
+		deadlines            []int64 // some of those in the log
+	}{
+		{"an older arena", false, true, []int64{5000}},
+		{"without a time bank", false, false, []int64{5000, 4750}},
+		{"with a time bank", true, false, []int64{5000, 4750}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			log := memory.New()
+			a := arenatest.New(t, log, 2)
+			a.TimeBank, a.Unmeasured = test.timeBank, test.unmeasured
+			g := a.Seat(ladder.Standard, a.Register("ada", ladder.Standard, "Ann", "Bea", "Cat", "Dot")...)[0]
+			g.Start()
+			g.PlayOut()
+			h := read(t, log, g)
+			seen := map[int64]bool{}
+			for seat := range 4 {
+				for _, d := range h.Decisions(seat, nil) {
+					seen[d.Request.DeadlineMs] = true
+					require.Equal(t, test.timeBank, d.Request.BankMs != nil)
+				}
+			}
+			require.Subset(t, slices.Collect(maps.Keys(seen)), test.deadlines)
+			require.True(t, !test.unmeasured || len(seen) == 1, "the deadlines: %v", seen)
+		})
+	}
+}
+
+// A decision that timed out because the seat's time was up had no time at all.
+func TestDecisionOfAnEmptyBank(t *testing.T) {
+	log := memory.New()
+	a := arenatest.New(t, log, 2)
+	a.TimeBank = true
+	g := a.Seat(ladder.Standard, a.Register("ada", ladder.Standard, "Ann", "Bea", "Cat", "Dot")...)[0]
+	g.Start()
+	g.Used[1] = 390_000
+	g.Step() // opens the first decision of seat 1
+	g.Step()
+	h := read(t, log, g)
+	d := h.Decisions(1, &g.State.ServerSeed)[0]
+	require.Zero(t, d.Request.DeadlineMs)
+	require.Zero(t, *d.Request.BankMs)
 }

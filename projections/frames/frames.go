@@ -24,8 +24,15 @@ type History struct {
 	Started match.Started
 	Events  []match.Event // all events except Started
 	Times   []time.Time   // when each of Events occurred
+	Clocks  []Clock       // the clocks of the append of each of Events
 	Seed    *seed.Seed    // nil until the match has ended
 	Proof   *match.Proof  // nil until the match has ended
+}
+
+// Clock holds the clocks in the metadata of one append, by seat and in milliseconds.
+type Clock struct {
+	Used   match.Clocks // after the append; nil if the match has no clocks
+	Redial []int64      // for redialing before the requests that the append settles; nil if no seat was redialed
 }
 
 // Ended reports whether the stream contains the end of the match. The ladder may
@@ -66,6 +73,7 @@ type decoder struct {
 	History
 	metadata []byte
 	at       time.Time
+	clock    Clock
 }
 
 func (d *decoder) add(r eventstore.Recorded) error {
@@ -78,7 +86,7 @@ func (d *decoder) add(r eventstore.Recorded) error {
 		if err != nil {
 			return err
 		}
-		d.metadata, d.at = r.Metadata, meta.At
+		d.metadata, d.at, d.clock = r.Metadata, meta.At, Clock{meta.UsedMs, meta.RedialMs}
 	}
 	switch e := e.(type) {
 	case match.Started:
@@ -89,7 +97,7 @@ func (d *decoder) add(r eventstore.Recorded) error {
 	case match.Aborted:
 		d.Seed, d.Proof = &e.Seed, &e.Proof
 	}
-	d.Events, d.Times = append(d.Events, e), append(d.Times, d.at)
+	d.Events, d.Times, d.Clocks = append(d.Events, e), append(d.Times, d.at), append(d.Clocks, d.clock)
 	return nil
 }
 
@@ -119,6 +127,28 @@ func (h *History) ThinkingMs() []int64 {
 		}
 	}
 	return total
+}
+
+// Seat is the part of one seat in an ended match.
+type Seat struct {
+	Strikes    int    `json:"strikes"`
+	Resigned   bool   `json:"resigned"`
+	Missed     bool   `json:"missed" doc:"Whether the bot sent no answer in the whole match."`
+	TimeUsedMs *int64 `json:"timeUsedMs" doc:"The time that the seat used, in milliseconds; null if the arena that started the match did not measure it."`
+}
+
+// Seats returns the seats of an ended match.
+func (h *History) Seats() []Seat {
+	m := match.EvolveAll(match.Evolve(match.New(h.Proof.ServerSeed), h.Started), h.Events)
+	used := h.Clocks[len(h.Clocks)-1].Used
+	seats := make([]Seat, len(h.Started.Seats))
+	for i := range seats {
+		seats[i] = Seat{Strikes: m.Strikes[i], Resigned: m.Resigned[i], Missed: m.Missed(i)}
+		if used != nil {
+			seats[i].TimeUsedMs = &used[i]
+		}
+	}
+	return seats
 }
 
 // Board returns the board of the match.

@@ -84,7 +84,13 @@ func newArena(t testing.TB, chance uint64) *testArena {
 
 func (w *testArena) append(stream string, events ...eventstore.Typed) {
 	w.t.Helper()
-	encoded, err := eventstore.EncodeAll(events, eventstore.Metadata{At: w.now, Correlation: stream})
+	w.appendWith(stream, eventstore.Metadata{}, events...)
+}
+
+func (w *testArena) appendWith(stream string, m eventstore.Metadata, events ...eventstore.Typed) {
+	w.t.Helper()
+	m.At, m.Correlation = w.now, stream
+	encoded, err := eventstore.EncodeAll(events, m)
 	require.NoError(w.t, err)
 	_, err = w.log.Append(w.t.Context(), eventstore.StreamID(stream), eventstore.Any, encoded...)
 	require.NoError(w.t, err)
@@ -134,11 +140,17 @@ func (w *testArena) start(m *table) {
 	w.append(match.Stream(m.MatchID), e)
 }
 
-// end appends the end of a match to its own stream.
+// end appends the end of a match to its own stream. Half of the matches have clocks.
 func (w *testArena) end(m *table, e match.Event) {
 	w.t.Helper()
+	var used []int64
+	if w.rng.IntN(2) == 0 {
+		for range m.seats {
+			used = append(used, int64(w.rng.IntN(600_000)))
+		}
+	}
 	m.over, m.ended = true, w.now
-	w.append(match.Stream(m.MatchID), e)
+	w.appendWith(match.Stream(m.MatchID), eventstore.Metadata{UsedMs: used}, e)
 }
 
 // rate appends the ratings of a match. The placements are by seat.

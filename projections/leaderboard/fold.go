@@ -34,10 +34,10 @@ func (l *Leaderboard) Apply(tx *projections.Tx, r eventstore.Recorded) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.applyMatch(tx, strings.TrimPrefix(string(r.Stream), match.StreamPrefix), e, meta.At)
+	return l.applyMatch(tx, strings.TrimPrefix(string(r.Stream), match.StreamPrefix), e, meta)
 }
 
-func (l *Leaderboard) applyMatch(tx *projections.Tx, id string, e match.Event, at time.Time) error {
+func (l *Leaderboard) applyMatch(tx *projections.Tx, id string, e match.Event, meta eventstore.Metadata) error {
 	p := l.playing[id]
 	switch e := e.(type) {
 	case match.Started:
@@ -46,7 +46,7 @@ func (l *Leaderboard) applyMatch(tx *projections.Tx, id string, e match.Event, a
 		if p == nil {
 			return fmt.Errorf("match %s never started", id)
 		}
-		p.ended, p.dirty = at, true
+		p.ended, p.used, p.dirty = meta.At, meta.UsedMs, true
 	}
 	return nil
 }
@@ -97,8 +97,9 @@ func (l *Leaderboard) rate(tx *projections.Tx, mode string, e ladder.RatingsChan
 		b := l.bots[s.BotID]
 		b.standing = standing{s.After, b.games + 1}
 		l.bots[s.BotID] = b
-		err := tx.Exec("INSERT INTO seats (bot, match, seat, placement, mu, sigma, games) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			b.id, l.matches, slices.Index(p.seats, s.BotID), s.Placement, b.rating.Mu, b.rating.Sigma, b.games)
+		seat := slices.Index(p.seats, s.BotID)
+		err := tx.Exec("INSERT INTO seats (bot, match, seat, placement, mu, sigma, games, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			b.id, l.matches, seat, s.Placement, b.rating.Mu, b.rating.Sigma, b.games, p.usedBy(seat))
 		if err != nil {
 			return err
 		}
@@ -117,12 +118,20 @@ func (l *Leaderboard) void(tx *projections.Tx, mode string, e ladder.MatchVoided
 		return err
 	}
 	for seat, botID := range p.seats {
-		err := tx.Exec("INSERT INTO seats (bot, match, seat) VALUES (?, ?, ?)", l.bots[botID].id, l.matches, seat)
+		err := tx.Exec("INSERT INTO seats (bot, match, seat, used) VALUES (?, ?, ?, ?)", l.bots[botID].id, l.matches, seat, p.usedBy(seat))
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// usedBy returns the column used of a seat.
+func (p *playing) usedBy(seat int) any {
+	if seat >= len(p.used) {
+		return nil
+	}
+	return p.used[seat]
 }
 
 // close stores a started match as the latest closed match. reason is nil unless
@@ -160,11 +169,15 @@ func (l *Leaderboard) Flush(tx *projections.Tx) error {
 		if err != nil {
 			return err
 		}
+		used, err := json.Marshal(p.used)
+		if err != nil {
+			return err
+		}
 		var ended any
 		if !p.ended.IsZero() {
 			ended = p.ended.UnixMilli()
 		}
-		if err := tx.Exec("INSERT OR REPLACE INTO playing (match, seats, ended) VALUES (?, ?, ?)", id, string(seats), ended); err != nil {
+		if err := tx.Exec("INSERT OR REPLACE INTO playing (match, seats, ended, used) VALUES (?, ?, ?, ?)", id, string(seats), ended, string(used)); err != nil {
 			return err
 		}
 		p.dirty, p.stored = false, true

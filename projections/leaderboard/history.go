@@ -1,9 +1,11 @@
 package leaderboard
 
 import (
+	"context"
 	"database/sql"
 	"time"
 
+	"hexarena/domain/ladder"
 	"hexarena/domain/rating"
 	"hexarena/projections"
 )
@@ -99,6 +101,27 @@ func (l *Leaderboard) BySeat(botID string) ([]SeatTally, error) {
 		return nil
 	}, "SELECT seat, placement, count(*) FROM seats WHERE bot = ? AND placement IS NOT NULL GROUP BY seat, placement ORDER BY seat", b.id)
 	return tallies, err
+}
+
+// ClockAborts counts a bot's matches that the wall clock aborted.
+type ClockAborts struct {
+	Matches  int
+	Measured int   // matches with clocks; UsedMs and AllMs count only these
+	UsedMs   int64 // the time that the bot used
+	AllMs    int64 // the time that all bots of these matches used
+}
+
+// ClockAborts counts a bot's matches that the wall clock aborted.
+func (l *Leaderboard) ClockAborts(botID string) (c ClockAborts, err error) {
+	b, rows, ok := l.find(botID)
+	if !ok {
+		return c, nil
+	}
+	err = rows.QueryRowContext(context.Background(), `SELECT count(*), count(s.used), coalesce(sum(s.used), 0),
+			coalesce(sum((SELECT sum(used) FROM seats WHERE match = s.match)), 0)
+		FROM seats s JOIN matches m ON m.id = s.match WHERE s.bot = ? AND m.reason = ?`, b.id, ladder.WhyWallClock).
+		Scan(&c.Matches, &c.Measured, &c.UsedMs, &c.AllMs)
+	return c, err
 }
 
 // Rival counts a bot's results against another bot, in the completed matches that

@@ -10,6 +10,7 @@ import (
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/eventstore/logtest"
+	"hexarena/eventstore/memory"
 	"hexarena/projections/arenatest"
 	"hexarena/projections/leaderboard"
 )
@@ -205,4 +206,51 @@ func BenchmarkReads(b *testing.B) {
 			require.NoError(b, err)
 		}
 	})
+}
+
+// The share of a bot counts only matches that the wall clock aborted and that have
+// clocks. It survives a restart between the end of a match and its MatchVoided.
+func TestClockAborts(t *testing.T) {
+	log := memory.New()
+	a := arenatest.New(t, log, 3)
+	bots := a.Register("ada", ladder.Standard, "Ann", "Bea", "Cat", "Dot")
+	dir := t.TempDir()
+	abort := func(why string, unmeasured bool) *arenatest.Game {
+		a.Unmeasured = unmeasured
+		g := a.Seat(ladder.Standard, bots[:3]...)[0]
+		g.Start()
+		g.Play(3)
+		g.Abort(why)
+		r := arenatest.FollowIn(t, dir, log, leaderboard.New())
+		require.NoError(t, r.Sync(t.Context()))
+		require.NoError(t, r.Close())
+		g.Conclude()
+		return g
+	}
+	one, two := abort(match.WallClock, false), abort(match.WallClock, false)
+	abort(match.WallClock, true)
+	abort(match.Operator, false)
+	a.Unmeasured = false
+	a.Complete(ladder.Standard, bots...)
+	model := leaderboard.New()
+	require.NoError(t, arenatest.FollowIn(t, dir, log, model).Sync(t.Context()))
+	for _, id := range bots[:3] {
+		want := leaderboard.ClockAborts{Matches: 3, Measured: 2}
+		for _, g := range []*arenatest.Game{one, two} {
+			for seat, used := range g.Used {
+				want.AllMs += used
+				if g.State.Started.Seats[seat].BotID == id {
+					want.UsedMs += used
+				}
+			}
+		}
+		got, err := model.ClockAborts(id)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	for _, id := range []string{bots[3], "nobody"} {
+		got, err := model.ClockAborts(id)
+		require.NoError(t, err)
+		require.Zero(t, got)
+	}
 }

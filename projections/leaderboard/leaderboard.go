@@ -62,6 +62,7 @@ type standing struct {
 type playing struct {
 	seats  []string  // ids of the bots
 	ended  time.Time // when the match ended according to its own stream; zero if it has not ended
+	used   []int64   // the time that each seat used, in milliseconds; nil before the end, and if the match has no clocks
 	stored bool      // whether the match has a row
 	dirty  bool      // whether Flush must write the row
 }
@@ -77,7 +78,7 @@ var tables string
 
 // Schema implements projections.Model.
 func (l *Leaderboard) Schema() projections.Schema {
-	return projections.Schema{Version: 2, Tables: tables}
+	return projections.Schema{Version: 3, Tables: tables}
 }
 
 // Filter implements projections.Model.
@@ -124,9 +125,9 @@ func (l *Leaderboard) Load(rows *sql.DB) error {
 	}
 	return projections.Each(rows, func(scan projections.Scan) error {
 		var id string
-		var seats []byte
+		var seats, used []byte
 		var ended sql.Null[int64]
-		if err := scan(&id, &seats, &ended); err != nil {
+		if err := scan(&id, &seats, &ended, &used); err != nil {
 			return err
 		}
 		p := &playing{stored: true}
@@ -134,8 +135,8 @@ func (l *Leaderboard) Load(rows *sql.DB) error {
 			p.ended = time.UnixMilli(ended.V)
 		}
 		l.playing[id] = p
-		return json.Unmarshal(seats, &p.seats)
-	}, "SELECT match, seats, ended FROM playing")
+		return cmp.Or(json.Unmarshal(seats, &p.seats), json.Unmarshal(used, &p.used))
+	}, "SELECT match, seats, ended, used FROM playing")
 }
 
 // Names returns the name and the owner's handle of a bot. For a removed bot, it

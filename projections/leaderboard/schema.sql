@@ -2,7 +2,7 @@
 -- even if a writer's clock went back. A time therefore selects a range of ids. Times
 -- are unix milliseconds. The columns placement, mu, sigma and games (the bot's number
 -- of games by then) are null if the match was aborted. reason is the reason of the abort,
--- or null.
+-- or null. used is the seat's time in milliseconds, or null if the match has no clocks.
 
 CREATE TABLE bots (id INTEGER PRIMARY KEY, bot TEXT NOT NULL, mode TEXT NOT NULL) STRICT;
 CREATE TABLE matches (
@@ -12,7 +12,7 @@ CREATE TABLE matches (
 CREATE INDEX matches_by_time ON matches (mode, closed);
 CREATE TABLE seats (
     bot INTEGER NOT NULL, match INTEGER NOT NULL, seat INTEGER NOT NULL,
-    placement INTEGER, mu REAL, sigma REAL, games INTEGER, PRIMARY KEY (bot, match)
+    placement INTEGER, mu REAL, sigma REAL, games INTEGER, used INTEGER, PRIMARY KEY (bot, match)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX seats_by_match ON seats (match, placement);
-CREATE TABLE playing (match TEXT PRIMARY KEY, seats TEXT NOT NULL, ended INTEGER) STRICT, WITHOUT ROWID;
+CREATE TABLE playing (match TEXT PRIMARY KEY, seats TEXT NOT NULL, ended INTEGER, used TEXT NOT NULL) STRICT, WITHOUT ROWID;

@@ -44,6 +44,7 @@ var schemaNames = map[reflect.Type]string{
 	reflect.TypeFor[rest.Matches]():            "ListMatchesOutput",
 	reflect.TypeFor[rest.MatchSummary]():       "MatchSummary",
 	reflect.TypeFor[rest.MatchPlayer]():        "MatchPlayer",
+	reflect.TypeFor[rest.MatchSeat]():          "MatchSeat",
 	reflect.TypeFor[rest.Frames]():             "FramesBody",
 	reflect.TypeFor[rest.LiveMatches]():        "ListLiveOutput",
 	reflect.TypeFor[rest.LiveMatch]():          "LiveMatch",
