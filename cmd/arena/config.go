@@ -16,6 +16,8 @@ import (
 	"hexarena/adapters/witness"
 	"hexarena/cmd/arena/listen"
 	"hexarena/domain/beacon"
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
 )
 
 // pace holds the flags whose defaults differ between `arena serve` and `arena
@@ -51,6 +53,7 @@ type config struct {
 	DecisionParley   time.Duration     `default:"60s" help:"Time for one decision in a parley match."`
 	WallStandard     time.Duration     `default:"10m" help:"Playing time after which a standard match is aborted."`
 	WallParley       time.Duration     `default:"180m" help:"Playing time after which a parley match is aborted."`
+	TimeBank         bool              `help:"Divide the wall clock of new matches among their seats, so that slow bots lose their own time instead of aborting the match."`
 	Mail             string            `help:"Where emails go: file:DIR, smtp://user:password@host:port or smtps://… (default: file:<data>/mail)."`
 	Secrets          string            `help:"The secrets file (default: <data>/secrets.json)."`
 	Beacon           string            `placeholder:"URL" help:"Base URL of a drand relay. Its rounds become part of the seeds (default: no beacon)."`
@@ -75,6 +78,9 @@ func (c *config) validate() error {
 			return fmt.Errorf("%s %s: must be at least 1ms", name, d)
 		}
 	}
+	if err := c.validateTimeBank(); err != nil {
+		return err
+	}
 	if c.pace.RestStandard < 0 || c.pace.RestParley < 0 {
 		return errors.New("--rest-standard and --rest-parley must not be below zero")
 	}
@@ -98,6 +104,23 @@ func (c *config) validate() error {
 		return fmt.Errorf("--node-listen %s: anyone on the network could write to the log; listen on loopback, or add --insecure-node", c.NodeListen)
 	}
 	return cmp.Or(c.validateContact(), c.validateBaseURL(), c.validateBeacon())
+}
+
+// validateTimeBank checks that the wall clock leaves room for seats that overdraw
+// their time bank.
+func (c *config) validateTimeBank() error {
+	if !c.TimeBank {
+		return nil
+	}
+	for _, m := range []struct {
+		mode           string
+		wall, decision time.Duration
+	}{{ladder.Standard, c.WallStandard, c.DecisionStandard}, {ladder.Parley, c.WallParley, c.DecisionParley}} {
+		if least := match.MinBankDecisions * m.decision; m.wall < least {
+			return fmt.Errorf("--time-bank needs a --wall-%s of at least %s: %d times --decision-%s", m.mode, least, match.MinBankDecisions, m.mode)
+		}
+	}
+	return nil
 }
 
 // minRotation is the shortest time between two scheduled rotations of the seed

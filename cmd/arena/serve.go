@@ -304,7 +304,7 @@ func (a *arena) takeLease(ctx context.Context) error {
 		}
 		l := matchmaker.NewLadder(a.log, o)
 		a.player.ladders = append(a.player.ladders, l)
-		modes[m.mode] = referee.Mode{Decision: m.decision, Wall: m.wall, Ladder: l}
+		modes[m.mode] = referee.Mode{Decision: m.decision, Wall: m.wall, TimeBank: a.TimeBank, Ladder: l}
 	}
 	o := referee.Options{
 		Log: a.log, Dial: dial(a.dialer()), Modes: modes, Player: a.lease.Holder(), Logger: a.logger,

@@ -157,9 +157,9 @@ func (p *testBot) decide(socket int, r *match.Request) (decision, error) {
 	return decision{r, len(s.answers), answer}, err
 }
 
-// timeless encodes a request without its deadline.
+// timeless encodes a request without its time limits.
 func timeless(r match.Request) string {
-	r.DeadlineMs = 0
+	r.DeadlineMs, r.BankMs = 0, nil
 	return string(r.AppendJSON(nil))
 }
 
