@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"nhooyr.io/websocket"
+
+	"hexarena/domain/board"
+	"hexarena/domain/game"
+	"hexarena/domain/match"
+	"hexarena/projections/matches"
+)
+
+// A bot that answers at 90 % of each deadline and makes impossible offers cannot make
+// the wall clock abort its match, if the arena has a time bank. The bot runs out of
+// time and gets strikes. Without a time bank, the wall clock aborts the match. All
+// checkers accept both matches.
+func TestSecurityStalling(t *testing.T) {
+	t.Run("with a time bank", func(t *testing.T) {
+		t.Parallel()
+		record := stalledMatch(t, matches.Completed, "--decision-standard", "200ms", "--wall-standard", "20s", "--time-bank")
+		seat := record.Seats[record.seatOf("staller")]
+		require.Positive(t, seat.Strikes)
+		require.Greater(t, seat.TimeUsedMs, int64(2_000), "the guaranteed time")
+	})
+	t.Run("without a time bank", func(t *testing.T) {
+		t.Parallel()
+		record := stalledMatch(t, matches.Aborted, "--decision-standard", "200ms", "--wall-standard", "8s")
+		require.Equal(t, match.WallClock, record.Reason)
+		require.Greater(t, record.Seats[record.seatOf("staller")].TimeUsedMs, int64(4_000), "most of the wall clock")
+	})
+}
+
+// stalledRecord has the fields of a match's record that this test reads.
+type stalledRecord struct {
+	matches.Summary
+	Seats []struct {
+		Strikes    int
+		TimeUsedMs int64
+	}
+}
+
+func (r *stalledRecord) seatOf(bot string) int {
+	for _, p := range r.Players {
+		if p.BotName == bot {
+			return p.Seat
+		}
+	}
+	return -1
+}
+
+// stalledMatch plays a match of two good bots and a staller until the match has a
+// status. It returns the match's record.
+func stalledMatch(t *testing.T, status string, flags ...string) (record stalledRecord) {
+	t.Helper()
+	s := newTestArena(t, append([]string{"--tick", "250ms", "--rest-standard", "1h"}, flags...)...)
+	s.start()
+	staller := newTestBot(t, "staller")
+	staller.conduct = stall()
+	s.join(append(goodPlayers(t, 2, &eventTrigger{}), staller)...)
+	var ended []matches.Summary
+	eventually(t, "the match is "+status, func() bool {
+		ended = s.list(status)
+		return len(ended) == 1
+	})
+	s.get("/matches/"+ended[0].ID, &record)
+	requireCheckers(t, s.base(), ended[0].ID)
+	return record
+}
+
+// requireCheckers requires that all three checkers accept the record of a match. It
+// skips checkers whose interpreter is missing.
+func requireCheckers(t *testing.T, base, id string) {
+	t.Helper()
+	_, errOut, status := call("verify", id, "--arena", base)
+	require.Zero(t, status, errOut)
+	file := samples(t, bodyOf(t, base+"/matches/"+id))
+	for _, checker := range [][]string{
+		{"python3", "../../docs/audit/verify.py", file},
+		{"node", "--input-type=module", "--eval", `
+			import { readFileSync } from 'node:fs';
+			import { verify } from '../../adapters/web/static/verify.mjs';
+			const { difference } = await verify(readFileSync(process.argv[1], 'utf8').trim());
+			if (difference) throw difference;`, file},
+	} {
+		if _, err := exec.LookPath(checker[0]); err != nil {
+			require.Empty(t, os.Getenv("CI"), "CI installs %s: make deps", checker[0])
+			continue
+		}
+		out, err := exec.CommandContext(t.Context(), checker[0], checker[1:]...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+}
+
+// stall returns the conduct of a staller. On each of its turns, it makes as many
+// offers as the rules allow.
+func stall() conduct {
+	turn, offers := 0, 0
+	return func(ctx context.Context, conn *websocket.Conn, d decision) error {
+		if d.View.Turn != turn {
+			turn, offers = d.View.Turn, 0
+		}
+		answer := d.answer
+		if d.Kind == "turn" {
+			a := action{"type": "end_turn"}
+			if offer := impossibleOffer(d.View.Hand); offer != nil && offers < game.MaxOffers {
+				a = offer
+				offers++
+			}
+			answer, _ = json.Marshal(map[string]any{"id": d.ID, "action": a})
+		}
+		pause(time.Duration(d.DeadlineMs) * time.Millisecond * 9 / 10)
+		return conn.Write(ctx, websocket.MessageText, answer)
+	}
+}
+
+// impossibleOffer offers one card for more cards than exist. It returns nil if the hand
+// is empty.
+func impossibleOffer(hand match.Counts) action {
+	for r, n := range hand {
+		if n > 0 {
+			give, get := board.Resource(r).String(), board.Resource((r+1)%board.Resources).String()
+			return action{"type": "offer_trade", "give": map[string]int{give: 1}, "get": map[string]int{get: 60}}
+		}
+	}
+	return nil
+}
