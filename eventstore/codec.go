@@ -12,9 +12,10 @@ import (
 // stores the event, so this name never changes.
 type Typed interface{ EventType() string }
 
-// SchemaVersion is the version in the metadata of every event. It changes if
-// the metadata or the encoding rules change, so that an older program stops
-// instead of misreading an event.
+// SchemaVersion is the version in the metadata of every event. It changes if an
+// older program would misread an event after a change to the metadata or to the
+// encoding rules. The older program then stops. A new optional field does not
+// change it.
 const SchemaVersion = 1
 
 // Metadata is stored with every event. EventStoreDB's own tools recognize the

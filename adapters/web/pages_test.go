@@ -20,16 +20,16 @@ func TestPublicPages(t *testing.T) {
 		"/ladder/standard?q=@ada":         {"Lovelace", "1 of 2 bots"},
 		"/ladder/standard?q=nobody":       {"No bot or owner on this ladder matches this name"},
 		"/ladder/standard?day=2026-09-06": {"at the end of 2026-09-06"},
-		"/bot/" + botID:                   {
+		"/bot/" + botID: {
 			"Lovelace", "polyline", "1st of 2", "41 ms", "a removed bot", "1.5",
 			"The time limit aborted 3 matches of this bot. It used 71% of the time that all bots used in the 2 of them that have clocks.",
 		},
-		"/sign-in":                        {"Send me a link"},
-		"/sign-in?sent=1":                 {"Check your email"},
-		"/sign-in/confirm?token=t%3C":     {`value="t&lt;"`},
-		"/changelog":                      {"<h1", "Changelog"},
-		"/docs/rules":                     {"The rules", "The vertices 0 to 53", `id="the-board"`},
-		"/docs/quickstart":                {"npx tsx bot.ts"},
+		"/sign-in":                    {"Send me a link"},
+		"/sign-in?sent=1":             {"Check your email"},
+		"/sign-in/confirm?token=t%3C": {`value="t&lt;"`},
+		"/changelog":                  {"<h1", "Changelog"},
+		"/docs/rules":                 {"The rules", "The vertices 0 to 53", `id="the-board"`},
+		"/docs/quickstart":            {"npx tsx bot.ts"},
 	} {
 		s.is(s.get(path), http.StatusOK, holds...)
 		s.is(s.get(path, signedIn), http.StatusOK, holds...)

@@ -101,6 +101,7 @@ type simulatedMatch struct {
 	rng      *rand.Rand
 	began    time.Time
 	last     time.Time // time of the last event
+	used     match.Clocks
 	clock    func() time.Time
 	unstored []eventstore.Event
 	expected eventstore.Expected
@@ -121,7 +122,7 @@ func newSimulatedMatch(s ladder.Seating, bots map[string]match.Seat, began time.
 		},
 		state: match.New(server),
 		rng:   rand.New(rand.NewPCG(uint64(server[0])<<8|uint64(server[1]), s.Revision)),
-		began: began, last: began, expected: eventstore.NoStream,
+		began: began, last: began, used: match.NewClocks(len(s.Bots)), expected: eventstore.NoStream,
 	}
 	m.clock = m.tick
 	for _, e := range s.Bots {
@@ -154,8 +155,10 @@ func (m *simulatedMatch) start(turn uint16) error {
 func (m *simulatedMatch) decide() error {
 	var outcomes []match.Outcome
 	for _, d := range m.state.Asks() {
-		outcomes = append(outcomes, match.Outcome{Decision: d.ID, Frame: matchtest.Frame(d.ID, m.answer(d)), ElapsedMs: 1 + m.rng.Int64N(400)})
+		took := 1 + m.rng.Int64N(400)
+		outcomes = append(outcomes, match.Outcome{Decision: d.ID, Frame: matchtest.Frame(d.ID, m.answer(d)), ElapsedMs: took, UsedMs: took})
 	}
+	m.used = m.state.Charge(m.used, outcomes)
 	return m.add(m.state.Settle(outcomes))
 }
 
@@ -167,7 +170,7 @@ func (m *simulatedMatch) add(events []match.Event, err error) error {
 	}
 	m.last = m.clock()
 	played := m.last.Sub(m.began).Milliseconds()
-	encoded, err := eventstore.EncodeAll(events, eventstore.Metadata{At: m.last, PlayedMs: &played, Correlation: m.id()})
+	encoded, err := eventstore.EncodeAll(events, eventstore.Metadata{At: m.last, PlayedMs: &played, UsedMs: m.used, Correlation: m.id()})
 	m.unstored = append(m.unstored, encoded...)
 	m.state = match.EvolveAll(m.state, events)
 	return err
