@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -73,35 +72,46 @@ func TestAllowanceWithoutATimeBank(t *testing.T) {
 	require.Equal(t, Allowance{DeadlineMs: 4200}, m.Allow(nil, 0).After(800))
 }
 
-// offering returns a match in which seat From has made an offer for the nth time in
-// its turn. All seats are asked for a response.
-func offering(t *testing.T, n int) Match {
-	m := beginBanked(t, ladder.Standard, 4, seed.Seed{7})
-	settle := func(bots bot) { m, _ = step(t, m, bots) }
-	play := lawful(rand.New(rand.NewPCG(7, 7)))
+// offering returns a match in which a seat has made its nth offer of a turn. The other
+// seats owe a response.
+func offering(t *testing.T, seat, n int) Match {
+	t.Helper()
 	offer := func(m *Match, d Decision) Outcome {
 		for give := range 5 {
 			a := game.Action{Type: game.OfferTrade, To: 0xff}
 			a.Giving[give], a.Taking[(give+1)%5] = 1, 1
-			if m.Game.Check(uint8(d.Seat), a) == nil {
+			if d.Seat == seat && m.Game.Check(uint8(d.Seat), a) == nil {
 				return answerWith(d, a, "")
 			}
 		}
 		return answerWith(d, game.Action{Type: game.EndTurn}, "")
 	}
-	reject := func(_ *Match, d Decision) Outcome { return answerJSON(d, `{"accept":false}`) }
-	for m.Game.Offers() < n || m.Asks()[0].Kind != game.KindTrade {
-		require.False(t, m.Over())
-		switch m.Asks()[0].Kind {
-		case game.KindTurn:
-			settle(offer)
-		case game.KindTrade:
-			settle(reject)
-		default:
-			settle(play)
-		}
+	return advance(t, offer, func(m *Match) bool { return m.Game.Offer.Open && m.Game.Offers() == n })
+}
+
+// asking returns a match in which only one seat owes a decision.
+func asking(t *testing.T, seat int) Match {
+	t.Helper()
+	return advance(t, nil, func(m *Match) bool { return len(m.Asks()) == 1 && m.Asks()[0].Seat == seat })
+}
+
+// advance plays a match with a time bank until it is as wanted. Seats reject all offers.
+func advance(t *testing.T, onTurn bot, wanted func(m *Match) bool) Match {
+	t.Helper()
+	m := beginBanked(t, ladder.Standard, 4, seed.Seed{7})
+	bots := map[game.Kind]bot{
+		game.KindTurn:  onTurn,
+		game.KindTrade: func(_ *Match, d Decision) Outcome { return answerJSON(d, `{"accept":false}`) },
 	}
-	require.Len(t, m.Asks(), 3)
+	play := lawful(rand.New(rand.NewPCG(7, 7)))
+	for !wanted(&m) {
+		require.False(t, m.Over())
+		b := bots[m.Asks()[0].Kind]
+		if b == nil {
+			b = play
+		}
+		m, _ = step(t, m, b)
+	}
 	return m
 }
 
@@ -109,10 +119,11 @@ func offering(t *testing.T, n int) Match {
 func TestOffererPaysFromTheSecondOfferOn(t *testing.T) {
 	for n := 1; n <= game.MaxOffers; n++ {
 		t.Run(fmt.Sprint("offer ", n), func(t *testing.T) {
-			m := offering(t, n)
-			from, asks := int(m.Game.Offer.From), m.Asks()
+			m := offering(t, 2, n)
+			from, asks := 2, m.Asks()
 			outcomes := []Outcome{{UsedMs: 900}, {UsedMs: 2500, RedialMs: 500}, {UsedMs: 1700, RedialMs: 1700}}
 			want := Clocks{10, 10, 10, 10}
+			require.Len(t, asks, 3)
 			for i, d := range asks {
 				require.NotEqual(t, from, d.Seat)
 				want[d.Seat] += outcomes[i].RedialMs
@@ -249,36 +260,74 @@ func eagerToTrade(rng *rand.Rand) bot {
 	}
 }
 
-// The rule holds for any number of batches, not only for as many as a game has. So
-// this test asks the seats again and again about the same decisions, until the bank
-// is empty.
+// ledger counts the time of batches without the events of a match. So it can ask
+// seats about the same decisions any number of times.
+type ledger struct {
+	clocks Clocks
+	wall   int64 // the time played
+}
+
+// ask charges the decisions that a match asks for. use chooses how much of a deadline a
+// decision uses. It requires that the wall clock has not been reached, and that only a
+// seat that offers overdraws its time.
+func (l *ledger) ask(t require.TestingT, m *Match, use func(deadlineMs int64) Outcome) {
+	before, longest := l.clocks, int64(0)
+	outcomes := make([]Outcome, len(m.Asks()))
+	for i, d := range m.Asks() {
+		outcomes[i] = use(m.Allow(before, d.Seat).DeadlineMs)
+		longest = max(longest, outcomes[i].UsedMs)
+	}
+	l.clocks = m.Charge(before, outcomes)
+	l.wall += longest
+	require.Less(t, l.wall, m.Started.Deadlines.WallMs)
+	requireOverdraws(t, m, before, l.clocks)
+}
+
+func (l *ledger) left(m *Match, seat int) int64 { return *m.Allow(l.clocks, seat).BankMs }
+
+func allOf(deadlineMs int64) Outcome { return Outcome{UsedMs: deadlineMs} }
+
+// Four seats use up their time one after another, which takes the longest. With its
+// last millisecond, each seat makes an offer, and the slowest answer overdraws its time
+// (not that of the last seat, because nobody has time left to answer it).
+func TestFourColludingSeatsCannotReachTheWallClock(t *testing.T) {
+	l := ledger{clocks: NewClocks(4)}
+	var deadlines Deadlines
+	for seat := range 4 {
+		alone, offer := asking(t, seat), offering(t, seat, 2)
+		deadlines = offer.Started.Deadlines
+		for l.left(&alone, seat) > 1 {
+			l.ask(t, &alone, func(deadline int64) Outcome { return allOf(min(deadline, l.left(&alone, seat)-1)) })
+		}
+		l.ask(t, &offer, allOf)
+	}
+	t.Logf("played %d ms of %d ms; the seats share %d ms", l.wall, deadlines.WallMs, deadlines.BankMs)
+	require.Greater(t, l.wall, deadlines.BankMs)
+}
+
+// The rule holds for any number of batches in any order, not only for the batches of
+// a game.
 func TestNoSequenceOfBatchesReachesTheWallClock(t *testing.T) {
-	asked := []Match{offering(t, 1), offering(t, 2), beginBanked(t, ladder.Standard, 4, seed.Seed{1})}
+	var asked []Match
+	for seat := range 4 {
+		asked = append(asked, asking(t, seat), offering(t, seat, 1), offering(t, seat, 2))
+	}
 	rapid.Check(t, func(t *rapid.T) {
-		c, wall := NewClocks(4), int64(0)
 		greedy := rapid.IntRange(0, 100).Draw(t, "percent of decisions that use the whole deadline")
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 3))
+		l := ledger{clocks: NewClocks(4)}
 		for range 4000 {
-			m := asked[rng.IntN(len(asked))]
-			if m.Game.Offer.Open {
-				if *m.Allow(c, int(m.Game.Offer.From)).BankMs == 0 {
-					continue // its turn times out at once, so it cannot offer
-				}
+			m := &asked[rng.IntN(len(asked))]
+			if m.Game.Offer.Open && l.left(m, int(m.Game.Offer.From)) == 0 {
+				continue // its turn times out at once, so it cannot offer
 			}
-			outcomes, longest := make([]Outcome, len(m.Asks())), int64(0)
-			for i, d := range m.Asks() {
-				used := m.Allow(c, d.Seat).DeadlineMs
+			l.ask(t, m, func(deadline int64) Outcome {
+				used := deadline
 				if rng.IntN(100) >= greedy {
 					used = rng.Int64N(used + 1)
 				}
-				outcomes[i] = Outcome{UsedMs: used, RedialMs: rng.Int64N(used + 1)}
-				longest = max(longest, used)
-			}
-			before := slices.Clone(c)
-			c = m.Charge(c, outcomes)
-			wall += longest
-			require.Less(t, wall, m.Started.Deadlines.WallMs)
-			requireOverdraws(t, &m, before, c)
+				return Outcome{UsedMs: used, RedialMs: rng.Int64N(used + 1)}
+			})
 		}
 	})
 }
