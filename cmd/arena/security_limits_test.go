@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"io"
 	"net"
@@ -31,6 +32,7 @@ func TestSecurityLimits(t *testing.T) {
 		"endless bodies at the same time":      f.endlessBodies,
 		"a cross-site call, whatever it sends": f.aCrossSiteCall,
 		"CR LF and NUL in fields":              f.lineBreaksInFields,
+		"names that show nothing":              f.namesThatShowNothing,
 		"markup is inert":                      f.markupIsInert,
 	})
 }
@@ -271,6 +273,25 @@ func (f *securityArena) lineBreaksInFields(t *testing.T) {
 		ada.do("POST", "/bots", map[string]string{"name": name, "mode": "standard", "url": bot}).is(422, "invalid").names("name")
 	}
 	require.Empty(t, f.mails.to("eve@example.org"))
+}
+
+func (f *securityArena) namesThatShowNothing(t *testing.T) {
+	ada, bob := f.member(t), f.member(t)
+	bot := newTestBot(t, "plain").url
+	public, _, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	for _, name := range []string{
+		"\u3164", "\u2800", "\uffa0", "\u115f\u1160", "\u034f", "\ufe0f", "\u17b4\u17b5", "\U000e0100", "\U0001d159", "\U00013441",
+		"\u3164 \u2800\u3000\u00a0\u3164", "\u2800\u0301", "\ufffc", "\ue000",
+	} {
+		ada.do("POST", "/keys", map[string]any{"name": name, "publicKey": public}).is(422, "invalid").names("name")
+		bob.do("PATCH", "/me", map[string]string{"name": name + name + name}).is(422, "invalid").names("name")
+	}
+	for _, name := range []string{"\u3164", "\u2800", "\u3164\u2800"} {
+		ada.do("POST", "/bots", map[string]string{"name": name, "mode": "standard", "url": bot}).is(422, "invalid").names("name")
+	}
+	key := ada.do("POST", "/keys", map[string]any{"name": "❤\ufe0f", "publicKey": public}).is(201)
+	require.Equal(t, "❤\ufe0f", key.json["name"])
 }
 
 // A name may contain markup. The API's responses are JSON and have that content type.

@@ -19,7 +19,8 @@ const (
 )
 
 // ParseName trims a bot's or a key's name and checks it: 1 to 40 code points,
-// without control, format, bidi or line-separating characters.
+// at least one of them visible, without control, format, bidi or line-separating
+// characters.
 func ParseName(raw string) (string, error) {
 	name := strings.TrimSpace(raw)
 	switch n := utf8.RuneCountInString(name); {
@@ -31,12 +32,35 @@ func ParseName(raw string) (string, error) {
 		return "", Invalid("name", fmt.Sprintf("has %d characters, more than %d", n, NameMax))
 	case strings.ContainsFunc(name, unseen):
 		return "", Invalid("name", "must not contain control, format or text-direction characters")
+	case !strings.ContainsFunc(name, visible):
+		return "", Invalid("name", "must contain a visible character")
 	}
 	return name, nil
 }
 
 func unseen(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
+}
+
+// blank lists the letters and symbols without ink that Unicode does not mark as
+// default-ignorable.
+var blank = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{Lo: 0x2800, Hi: 0x2800, Stride: 1}, // braille pattern blank
+		{Lo: 0xfffc, Hi: 0xfffc, Stride: 1}, // object replacement character
+	},
+	R32: []unicode.Range32{
+		{Lo: 0x13441, Hi: 0x13442, Stride: 1}, // Egyptian hieroglyph full blank and half blank
+		{Lo: 0x1d159, Hi: 0x1d159, Stride: 1}, // musical symbol null notehead
+	},
+}
+
+// visible reports whether a character shows something by itself. Marks do not,
+// because they only change another character. Private and unassigned characters
+// do not, because their look depends on the reader's fonts.
+func visible(r rune) bool {
+	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) &&
+		!unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, blank)
 }
 
 // ParseHandle checks a handle: 3 to 20 characters from a–z, 0–9, "-" and "_".

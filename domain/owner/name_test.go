@@ -3,9 +3,12 @@ package owner
 import (
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/logtest"
 )
 
 func TestParseName(t *testing.T) {
@@ -30,12 +33,53 @@ func TestParseName(t *testing.T) {
 		"invalid UTF-8":                    {"a\xffb", ""},
 		"HTML is only text":                {"<b>", "<b>"},
 		"an emoji":                         {"🐝", "🐝"},
+		"an emoji with a presentation":     {"❤\ufe0f", "❤\ufe0f"},
+		"a letter with a mark":             {"e\u0301", "e\u0301"},
+		"punctuation":                      {"…", "…"},
+		"blanks around a letter":           {"\u3164a\u2800", "\u3164a\u2800"},
+		"a Hangul filler":                  {"\u3164", ""},
+		"a halfwidth Hangul filler":        {"\uffa0", ""},
+		"Hangul jamo fillers":              {"\u115f\u1160", ""},
+		"a blank braille pattern":          {"\u2800", ""},
+		"a null notehead":                  {"\U0001d159", ""},
+		"blank hieroglyphs":                {"\U00013441\U00013442", ""},
+		"a grapheme joiner":                {"\u034f", ""},
+		"a Khmer inherent vowel":           {"\u17b4", ""},
+		"variation selectors":              {"\ufe0f\U000e0100", ""},
+		"a mark on a blank":                {"\u2800\u0301", ""},
+		"blanks of all kinds":              {"\u3164 \u2800\u00a0\uffa0\u3000\u034f", ""},
+		"an object replacement":            {"\ufffc", ""},
+		"a private character":              {"\ue000", ""},
+		"an unassigned character":          {"\U000e0fff", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ParseName(c.raw)
 			require.Equal(t, c.want, got)
 			require.Equal(t, c.want == "", err != nil)
 		})
+	}
+}
+
+// No text of characters that Unicode calls default-ignorable or white space is a
+// name, whatever their order.
+func TestParseNameRejectsEveryInvisibleCharacter(t *testing.T) {
+	var invisible []rune
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if unicode.In(r, unicode.White_Space, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.M) {
+			_, err := ParseName(string(r))
+			require.Error(t, err, "%U", r)
+			invisible = append(invisible, r)
+		}
+	}
+	require.Greater(t, len(invisible), 4000)
+	random := logtest.Random(t)
+	for range 2000 {
+		var name strings.Builder
+		for range 1 + random.IntN(NameMax) {
+			name.WriteRune(invisible[random.IntN(len(invisible))])
+		}
+		_, err := ParseName(name.String())
+		require.Error(t, err, "%+q", name.String())
 	}
 }
 
@@ -50,6 +94,7 @@ func TestParseHandle(t *testing.T) {
 		"twenty-one":        {strings.Repeat("a", 21), false},
 		"all characters":    {"az09-_", true},
 		"a capital":         {"Ada", false},
+		"blanks":            {"\u3164\u3164\u2800", false},
 		"a space":           {"ada l", false},
 		"a space before it": {" ada", false},
 		"an @":              {"@ada", false},
