@@ -15,8 +15,9 @@ type Account struct {
 	Suspended   bool
 	Deleted     bool // if set, only ID, AddressHash and Handle remain, until they are released
 
-	former  []formerHandle
-	notices []time.Time // sent within the last NoticeWindow
+	former      []formerHandle
+	notices     []time.Time // sent within the last NoticeWindow
+	refusedKeys []string    // ids under which no key can be registered, because another account has claimed the public key
 }
 
 // Session is a sign-in that has not ended.

@@ -31,9 +31,14 @@ var (
 	// as an owner may get within an hour. The next notice waits.
 	ErrNoticeLimit = errors.New("too many notices to this owner within an hour")
 
-	ErrHandleTaken  = errors.New("the handle is taken")
-	ErrKeyLimit     = errors.New("an account has at most 20 API keys that are not revoked")
-	ErrKeyExists    = errors.New("the account already has this public key")
+	ErrHandleTaken = errors.New("the handle is taken")
+	ErrKeyLimit    = errors.New("an account has at most 20 API keys that are not revoked")
+	ErrKeyExists   = errors.New("the account already has this public key")
+	// ErrProofNeeded means that another account uses the public key.
+	// ErrKeyContested means that another account has claimed the public key
+	// since this account claimed it.
+	ErrProofNeeded  = errors.New(`another account uses this key; to move the key to your account, run "arena keys add NAME --key FILE", which proves that you have the private key`)
+	ErrKeyContested = errors.New("another account registers this public key at the same time: try again")
 	ErrKeyUnknown   = errors.New("no such API key")
 	ErrScopeMissing = errors.New("a key cannot grant a scope that it does not have")
 	ErrBotLimit     = errors.New("an account has at most 5 active bots in one mode")

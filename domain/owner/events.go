@@ -46,9 +46,15 @@ type APIKeyUsed struct {
 	KeyID string `json:"keyId"`
 }
 
-// APIKeyRevoked revokes a key permanently.
+// ByOtherAccount is the source of a revocation: another account registers the
+// same public key.
+const ByOtherAccount = "other_account"
+
+// APIKeyRevoked revokes a key permanently. If the key is not registered yet, it
+// can no longer be registered under this id.
 type APIKeyRevoked struct {
 	KeyID string `json:"keyId"`
+	By    string `json:"by,omitempty"` // absent if by the key's owner
 }
 
 // BotRegistered adds an active bot.
@@ -103,9 +109,15 @@ type BotRemoved struct {
 // bot had missed its matches for a week.
 const AboutMisses = "misses"
 
-// Notified records that the arena sent an email about a bot to its owner.
+// AboutMovedKey is the topic of a notice that the arena revoked a key because
+// another account registered it with a proof.
+const AboutMovedKey = "moved_key"
+
+// Notified records that the arena sent an email about a bot or a key to its
+// owner.
 type Notified struct {
-	BotID string `json:"botId"`
+	BotID string `json:"botId,omitempty"` // absent if the email is about a key
+	KeyID string `json:"keyId,omitempty"` // absent if the email is about a bot
 	About string `json:"about"`
 }
 
@@ -135,7 +147,8 @@ type AddressSet struct {
 	Address string `json:"address"`
 }
 
-// SignInLinkIssued lets the bearer of a token sign in once.
+// SignInLinkIssued lets the bearer of a token sign in once. Only old logs
+// contain this event: a link now works without an event, until it is used.
 type SignInLinkIssued struct {
 	Link  string    `json:"link"` // hash of the token
 	Until time.Time `json:"until"`
@@ -143,7 +156,14 @@ type SignInLinkIssued struct {
 
 // SignInLinkUsed marks a sign-in link as used.
 type SignInLinkUsed struct {
-	Link string `json:"link"`
+	Link  string    `json:"link"`           // hash of the token
+	Until time.Time `json:"until,omitzero"` // when the link expires; absent in old logs
+}
+
+// APIKeyClaimed announces that an account is about to register a public key.
+type APIKeyClaimed struct {
+	OwnerID string `json:"ownerId"`
+	KeyID   string `json:"keyId"`
 }
 
 // NameClaimed gives an address or a handle to an account.
@@ -220,6 +240,9 @@ func (SignInLinkIssued) EventType() string { return "SignInLinkIssued" }
 func (SignInLinkUsed) EventType() string { return "SignInLinkUsed" }
 
 // EventType implements Event.
+func (APIKeyClaimed) EventType() string { return "ApiKeyClaimed" }
+
+// EventType implements Event.
 func (NameClaimed) EventType() string { return "NameClaimed" }
 
 // EventType implements Event.
@@ -271,6 +294,8 @@ func Decode(eventType string, data []byte) (Event, error) {
 		return event.Decode[SignInLinkIssued](data)
 	case "SignInLinkUsed":
 		return event.Decode[SignInLinkUsed](data)
+	case "ApiKeyClaimed":
+		return event.Decode[APIKeyClaimed](data)
 	case "NameClaimed":
 		return event.Decode[NameClaimed](data)
 	case "NameReleased":

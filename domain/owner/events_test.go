@@ -43,6 +43,10 @@ func samples() []Event {
 		Restored{Reason: "a mistake"},
 		Deleted{},
 		SignatureSpent{Signature: "0a1b"},
+		APIKeyClaimed{OwnerID: "o1", KeyID: "k1"},
+		APIKeyRevoked{KeyID: "k1", By: ByOtherAccount},
+		Notified{KeyID: "k1", About: AboutMovedKey},
+		SignInLinkUsed{Link: "ef56", Until: noon.Add(LinkLength)},
 	}
 }
 
@@ -102,5 +106,6 @@ func FuzzDecode(f *testing.F) {
 		Evolve(Account{}, e, noon)
 		EvolveMailbox(Mailbox{}, e, noon)
 		EvolveName(Name{}, e, noon)
+		EvolvePublicKey(PublicKey{}, e, noon)
 	})
 }

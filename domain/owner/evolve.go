@@ -23,7 +23,7 @@ func Evolve(a Account, e Event, at time.Time) Account {
 	case APIKeyUsed:
 		a.Keys = changeKey(a.Keys, e.KeyID, func(k *Key) { k.LastUsedAt = at })
 	case APIKeyRevoked:
-		a.Keys = changeKey(a.Keys, e.KeyID, func(k *Key) { k.RevokedAt = at })
+		a = a.keyRevoked(e, at)
 	case Suspended:
 		a.Suspended = true
 		a.Bots = a.settled(at)
@@ -35,9 +35,21 @@ func Evolve(a Account, e Event, at time.Time) Account {
 	case Notified:
 		a.notices = append(without(a.notices, func(t time.Time) bool { return at.Sub(t) >= NoticeWindow }), at)
 		a.Bots = changeBot(a.Bots, e.BotID, func(b *Bot) { b.Notified = true })
+		a.Keys = changeKey(a.Keys, e.KeyID, func(k *Key) { k.Notified = true })
 	default:
 		a.Bots = a.evolveBots(e, at)
 	}
+	return a
+}
+
+// keyRevoked returns the account after a revocation. If the key is not
+// registered yet, the account refuses to register it under this id.
+func (a Account) keyRevoked(e APIKeyRevoked, at time.Time) Account {
+	if _, ok := a.Key(e.KeyID); !ok {
+		a.refusedKeys = append(slices.Clone(a.refusedKeys), e.KeyID)
+		return a
+	}
+	a.Keys = changeKey(a.Keys, e.KeyID, func(k *Key) { k.RevokedAt, k.Moved = at, e.By == ByOtherAccount })
 	return a
 }
 

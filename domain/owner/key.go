@@ -21,7 +21,14 @@ type Key struct {
 	CreatedAt  time.Time
 	LastUsedAt time.Time // zero if never used
 	RevokedAt  time.Time // zero if not revoked
+
+	Moved    bool // revoked because another account registered the public key with a proof
+	Notified bool // the owner received the email about this
 }
+
+// NoticeOwed reports whether the key moved to another account and its owner has
+// not received the email about this yet.
+func (k Key) NoticeOwed() bool { return k.Moved && !k.Notified }
 
 // Revoked reports whether the key has been revoked.
 func (k Key) Revoked() bool { return !k.RevokedAt.IsZero() }
@@ -39,13 +46,16 @@ type NewKey struct {
 }
 
 // RegisterKey adds a key under a new id. It may fail with ErrKeyExists or
-// ErrKeyLimit, or with ErrScopeMissing if the caller lacks one of the key's
-// scopes.
+// ErrKeyLimit, with ErrScopeMissing if the caller lacks one of the key's scopes,
+// or with ErrKeyContested if another account has claimed the public key.
 func (a Account) RegisterKey(id string, k NewKey, by Caller) ([]Event, error) {
 	for _, s := range k.Scopes {
 		if !by.May(s) {
 			return nil, ErrScopeMissing
 		}
+	}
+	if slices.Contains(a.refusedKeys, id) {
+		return nil, ErrKeyContested
 	}
 	standing := without(a.Keys, Key.Revoked)
 	if slices.ContainsFunc(standing, func(has Key) bool { return bytes.Equal(has.PublicKey, k.PublicKey) }) {

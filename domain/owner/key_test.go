@@ -35,6 +35,7 @@ func TestRegisterKey(t *testing.T) {
 		"the 21st, with one revoked":        {append(keys(20), given(APIKeyRevoked{KeyID: "k3"})...), key, session, registered, nil},
 		"a public key that the account has": {keys(3), NewKey{PublicKey: publicKey(2)}, session, nil, ErrKeyExists},
 		"a public key that was revoked":     {append(keys(3), given(APIKeyRevoked{KeyID: "k2"})...), NewKey{PublicKey: publicKey(2)}, session, []Event{APIKeyRegistered{KeyID: "new", PublicKey: publicKey(2)}}, nil},
+		"under an id that was refused":      {given(APIKeyRevoked{KeyID: "new", By: ByOtherAccount}), key, session, nil, ErrKeyContested},
 		"by a key, scopes it lacks":         {nil, key, keysAlone, nil, ErrScopeMissing},
 		"by a key, its own scope": {
 			nil, NewKey{PublicKey: publicKey(9), Scopes: []Scope{KeysWrite}}, keysAlone,

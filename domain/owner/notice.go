@@ -18,6 +18,16 @@ func (a Account) MayNotify(now time.Time) error {
 	return nil
 }
 
+// NotifyOfMovedKey records that the owner received the email about a key that
+// moved to another account. It returns no event if no such email was needed.
+func (a Account) NotifyOfMovedKey(keyID string) []Event {
+	k, ok := a.Key(keyID)
+	if !ok || !k.NoticeOwed() {
+		return nil
+	}
+	return []Event{Notified{KeyID: keyID, About: AboutMovedKey}}
+}
+
 // NotifyOfMisses records that the owner received the email about a bot that was
 // paused for misses. It returns no event if no such email was needed.
 func (a Account) NotifyOfMisses(botID string) []Event {

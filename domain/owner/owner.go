@@ -1,10 +1,11 @@
 // Package owner implements the state and the rules of one account: its handle,
 // its API keys, its sessions, its bots and their limits. It also implements the
-// names that an account claims: its email address and its handle.
+// names that an account claims: its email address, its handle and its public
+// keys.
 //
-// Five kinds of streams belong to this package. Account folds owner-<ownerId>,
-// Mailbox folds email-<hmac of the address>, and Name folds handle-<handle>.
-// The stream address-<ownerId> holds AddressSet, the only event that contains
+// Six kinds of streams belong to this package. Account folds owner-<ownerId>,
+// Mailbox folds email-<hmac of the address>, Name folds handle-<handle>, and
+// PublicKey folds key-<hex of the public key>. The stream address-<ownerId> holds AddressSet, the only event that contains
 // an address. The stream signatures-<ownerId> holds the SignatureSpent events
 // of the last few minutes.
 //
@@ -14,7 +15,10 @@
 // The package knows nothing about HTTP, signatures, email or the log.
 package owner
 
-import "strings"
+import (
+	"encoding/hex"
+	"strings"
+)
 
 // The prefixes of the streams that this package owns.
 const (
@@ -22,6 +26,7 @@ const (
 	AddressPrefix    = "address-"
 	MailboxPrefix    = "email-"
 	HandlePrefix     = "handle-"
+	PublicKeyPrefix  = "key-"
 	SignaturesPrefix = "signatures-"
 )
 
@@ -37,6 +42,9 @@ func MailboxStream(addressHash string) string { return MailboxPrefix + addressHa
 
 // HandleStream names the stream of a handle.
 func HandleStream(handle string) string { return HandlePrefix + handle }
+
+// PublicKeyStream names the stream of a public key.
+func PublicKeyStream(public []byte) string { return PublicKeyPrefix + hex.EncodeToString(public) }
 
 // SignaturesStream names the stream that records the signatures of an account's
 // writes. Its events expire.

@@ -1,0 +1,78 @@
+package owner
+
+import (
+	"slices"
+	"time"
+)
+
+// PublicKey is the state folded from the stream of a public key. The zero value
+// is a key that no account has claimed.
+//
+// At most one account has an active key with a given public key. An account
+// therefore registers a key in three steps:
+//
+//  1. It checks that the claim before the last one cannot become a key any more
+//     (see YieldKey), and appends its own claim at the exact revision.
+//  2. It makes the account of the previous claim yield the key.
+//  3. It registers the key in its own stream.
+//
+// So when an account registers a key, no earlier claim can become a key, and the
+// key of every later claim is registered only after this account has yielded. A
+// crash leaves a claim without a key. Such a claim protects nothing after
+// ClaimGrace.
+type PublicKey struct {
+	Last, Before KeyClaim
+}
+
+// KeyClaim announces the registration of a public key. The zero value is no claim.
+type KeyClaim struct {
+	OwnerID string
+	KeyID   string
+	At      time.Time
+}
+
+// Claim announces that an account is about to register the public key. held
+// means that the account of the last claim still holds it. If this is another
+// account, the claimant must have proved that it has the private key. Otherwise,
+// Claim fails with ErrProofNeeded.
+func (p PublicKey) Claim(ownerID, keyID string, held, proved bool) ([]Event, error) {
+	if held && !proved && p.Last.OwnerID != ownerID {
+		return nil, ErrProofNeeded
+	}
+	return []Event{APIKeyClaimed{OwnerID: ownerID, KeyID: keyID}}, nil
+}
+
+// EvolvePublicKey returns p after e, which occurred at the given time. It never
+// rejects an event.
+func EvolvePublicKey(p PublicKey, e Event, at time.Time) PublicKey {
+	if e, ok := e.(APIKeyClaimed); ok {
+		return PublicKey{Last: KeyClaim{OwnerID: e.OwnerID, KeyID: e.KeyID, At: at}, Before: p.Last}
+	}
+	return p
+}
+
+// Holds reports whether the account's claim protects the public key from other
+// accounts: the key is active, or the claim is so new that the account may still
+// be registering the key.
+func (a Account) Holds(c KeyClaim, now time.Time) bool {
+	if k, ok := a.Key(c.KeyID); ok {
+		return !k.Revoked()
+	}
+	return a.Exists() && !slices.Contains(a.refusedKeys, c.KeyID) && now.Sub(c.At) < ClaimGrace
+}
+
+// YieldKey ensures that the account does not have the key of a claim, now or
+// later, because another account registers the public key. It returns no event
+// if this is already so. If the key is active, the other account must have
+// proved that it has the private key. Otherwise, YieldKey fails with
+// ErrProofNeeded.
+func (a Account) YieldKey(id string, proved bool) ([]Event, error) {
+	k, registered := a.Key(id)
+	switch {
+	case !a.Exists() || registered && k.Revoked() || slices.Contains(a.refusedKeys, id):
+		return nil, nil
+	case registered && !proved:
+		return nil, ErrProofNeeded
+	}
+	return []Event{APIKeyRevoked{KeyID: id, By: ByOtherAccount}}, nil
+}
