@@ -32,12 +32,12 @@ func (s *Server) patchMe(c *call, in *patchMe) (rest.Account, error) {
 // deleteMe returns once the directory no longer finds the account's bots or its
 // handle.
 func (s *Server) deleteMe(c *call, _ *nothing) (out nothing, err error) {
-	cookie, at, err := s.Auth.Delete(c.ctx, c.caller, c.meta)
+	cookies, at, err := s.Auth.Delete(c.ctx, c.caller, c.meta)
 	if err != nil {
 		return out, err
 	}
 	c.await(at)
-	c.header().Add("Set-Cookie", cookie.String())
+	c.setCookies(cookies...)
 	return out, nil
 }
 

@@ -40,15 +40,17 @@ import (
 type Authenticator interface {
 	// Verify returns the caller who sent the request with this body.
 	Verify(ctx context.Context, r *http.Request, body []byte, m eventstore.Metadata) (owner.Caller, error)
-	// SendLink emails a sign-in link. Its result does not depend on whether the
-	// address has an account.
-	SendLink(ctx context.Context, address string, m eventstore.Metadata) error
-	// Confirm exchanges a link's token for a session.
-	Confirm(ctx context.Context, token string, m eventstore.Metadata) (owner.Account, *http.Cookie, error)
+	// SendLink emails a sign-in link for the sender of r. network identifies the
+	// sender's network. The result does not depend on whether the address has an
+	// account.
+	SendLink(ctx context.Context, r *http.Request, network, address string, m eventstore.Metadata) error
+	// Confirm exchanges a link's token for a session. r is the request. The first
+	// cookie is the session's.
+	Confirm(ctx context.Context, r *http.Request, token string, m eventstore.Metadata) (owner.Account, []*http.Cookie, error)
 	// SignOut ends a caller's session.
 	SignOut(ctx context.Context, c owner.Caller, m eventstore.Metadata) (*http.Cookie, error)
 	// Delete deletes a caller's account and releases its address and handle.
-	Delete(ctx context.Context, c owner.Caller, m eventstore.Metadata) (*http.Cookie, eventstore.Position, error)
+	Delete(ctx context.Context, c owner.Caller, m eventstore.Metadata) ([]*http.Cookie, eventstore.Position, error)
 }
 
 // Checker checks bot URLs.

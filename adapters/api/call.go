@@ -70,6 +70,12 @@ func (c *call) received() *http.Request {
 // header returns the header of the answer.
 func (c *call) header() http.Header { return c.echo.Response().Header() }
 
+func (c *call) setCookies(cookies ...*http.Cookie) {
+	for _, cookie := range cookies {
+		c.header().Add("Set-Cookie", cookie.String())
+	}
+}
+
 // countAddress counts the call against the caller's address. It does so before
 // any part of the call is verified.
 func (c *call) countAddress() (ratelimit.Counted, error) {

@@ -7,11 +7,11 @@ type signIn struct{ Body rest.SignIn }
 type confirmSignIn struct{ Body rest.SignInConfirmation }
 
 func (s *Server) sendLink(c *call, in *signIn) (out nothing, err error) {
-	return out, s.Auth.SendLink(c.ctx, in.Body.Email, c.meta)
+	return out, s.Auth.SendLink(c.ctx, c.request, s.limiter.Network(c.request), in.Body.Email, c.meta)
 }
 
 func (s *Server) confirm(c *call, in *confirmSignIn) (rest.Account, error) {
-	account, cookie, err := s.Auth.Confirm(c.ctx, in.Body.Token, c.meta)
+	account, cookies, err := s.Auth.Confirm(c.ctx, c.request, in.Body.Token, c.meta)
 	if err != nil {
 		return rest.Account{}, err
 	}
@@ -19,7 +19,7 @@ func (s *Server) confirm(c *call, in *confirmSignIn) (rest.Account, error) {
 	if err != nil {
 		return rest.Account{}, err
 	}
-	c.header().Add("Set-Cookie", cookie.String())
+	c.setCookies(cookies...)
 	return out, nil
 }
 
@@ -28,6 +28,6 @@ func (s *Server) signOut(c *call, _ *nothing) (out nothing, err error) {
 	if err != nil {
 		return out, err
 	}
-	c.header().Add("Set-Cookie", cookie.String())
+	c.setCookies(cookie)
 	return out, nil
 }

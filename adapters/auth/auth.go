@@ -48,7 +48,7 @@ type Options struct {
 	Accounts  Accounts
 	Directory Directory
 	Mailer    Mailer
-	EmailKey  []byte // 32 bytes; used to hash addresses and to encrypt the tokens of links
+	EmailKey  []byte // 32 bytes; used to hash addresses, to encrypt the tokens of links, and to recognize browsers
 	BaseURL   string // prefix of links; the Host header of a request is ignored
 	Secure    bool   // restrict cookies to https; true in production
 	Logger    *slog.Logger
@@ -59,6 +59,7 @@ type Service struct {
 	options Options
 	spent   *ledger
 	vault   vault
+	links   *linkLimits
 }
 
 var (
@@ -76,5 +77,5 @@ func New(o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Service{options: o, spent: newLedger(o.Log), vault: v}, nil
+	return &Service{options: o, spent: newLedger(o.Log), vault: v, links: newLinkLimits()}, nil
 }

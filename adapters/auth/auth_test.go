@@ -6,6 +6,7 @@ import (
 	"crypto/ed25519"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
@@ -24,6 +25,9 @@ var noon = time.Date(2026, 9, 6, 12, 0, 0, 0, time.UTC)
 func now(after time.Duration) eventstore.Metadata {
 	return eventstore.Metadata{At: noon.Add(after), Correlation: "test"}
 }
+
+// program is a request that no browser sent.
+var program = httptest.NewRequest(http.MethodPost, "/sign-in/confirm", nil)
 
 // fixture is a Service on a log in memory. It is also the Service's fake Mailer
 // and fake Directory.
@@ -68,18 +72,27 @@ func fixtureOn(t *testing.T, log *memory.Log, secure bool) *fixture {
 func (f *fixture) link(t *testing.T, address string, after time.Duration) string {
 	t.Helper()
 	before := len(f.sent)
-	require.NoError(t, f.SendLink(t.Context(), address, now(after)))
+	require.NoError(t, f.ask(t, address, "network", after))
 	require.Len(t, f.sent, before+1)
 	u, err := url.Parse(f.sent[before].link)
 	require.NoError(t, err)
 	return u.Query().Get("token")
 }
 
+// ask requests a link from a network, with the cookies of a browser.
+func (f *fixture) ask(t *testing.T, address, network string, after time.Duration, cookies ...*http.Cookie) error {
+	r := httptest.NewRequest(http.MethodPost, "/sign-in", nil)
+	for _, c := range cookies {
+		r.AddCookie(c)
+	}
+	return f.SendLink(t.Context(), r, network, address, now(after))
+}
+
 func (f *fixture) signIn(t *testing.T, address string, after time.Duration) (owner.Account, *http.Cookie) {
 	t.Helper()
-	account, cookie, err := f.Confirm(t.Context(), f.link(t, address, after), now(after))
+	account, cookies, err := f.Confirm(t.Context(), program, f.link(t, address, after), now(after))
 	require.NoError(t, err)
-	return account, cookie
+	return account, cookies[0]
 }
 
 // addKey registers a key for an account in the log and in the directory.

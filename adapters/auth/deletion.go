@@ -20,10 +20,10 @@ const (
 // Delete permanently deletes a caller's account. One append removes the account's
 // bots, keys and sessions. Then Delete releases the address and the handle. If
 // a crash or an outage prevents the release, FinishDeletions does it later.
-// Delete returns the cookie that makes the browser forget the session, and the
-// position of the append. If the caller may not delete the account, the error
-// is owner.ErrUnauthenticated or owner.ErrOwnerSuspended.
-func (s *Service) Delete(ctx context.Context, c owner.Caller, m eventstore.Metadata) (*http.Cookie, eventstore.Position, error) {
+// Delete returns the cookies that make the browser forget the session and the
+// account, and the position of the append. If the caller may not delete the
+// account, the error is owner.ErrUnauthenticated or owner.ErrOwnerSuspended.
+func (s *Service) Delete(ctx context.Context, c owner.Caller, m eventstore.Metadata) ([]*http.Cookie, eventstore.Position, error) {
 	account, position, err := s.options.Accounts.Change(ctx, c.OwnerID, m, func(a owner.Account) ([]owner.Event, error) {
 		if err := a.AdmitWrite(c, m.At); err != nil {
 			return nil, err
@@ -39,7 +39,7 @@ func (s *Service) Delete(ctx context.Context, c owner.Caller, m eventstore.Metad
 		s.options.Logger.WarnContext(ctx, "the address and handle of a deleted account are not released yet; a retry follows",
 			slog.String("owner", account.ID), slog.Any("error", err), slog.String("request", m.Correlation))
 	}
-	return s.endedCookie(), position, nil
+	return []*http.Cookie{s.endedCookie(s.cookieName()), s.endedCookie(s.browserName())}, position, nil
 }
 
 // FinishDeletions finishes interrupted deletions, immediately and then every

@@ -66,9 +66,13 @@ func (l leaver) requireDeleted(t *testing.T) {
 
 func TestDelete(t *testing.T) {
 	l := newLeaver(t)
-	cookie, position, err := l.Delete(t.Context(), l.caller, now(0))
+	cookies, position, err := l.Delete(t.Context(), l.caller, now(0))
 	require.NoError(t, err)
-	require.Equal(t, -1, cookie.MaxAge)
+	require.Len(t, cookies, 2)
+	for i, name := range []string{"session", "browser"} {
+		require.Equal(t, name, cookies[i].Name)
+		require.Equal(t, -1, cookies[i].MaxAge)
+	}
 	l.requireDeleted(t)
 	var deletedAt eventstore.Position
 	for r, err := range l.log.ReadAll(t.Context(), 0, eventstore.ReadOptions{}) {
@@ -266,10 +270,10 @@ func TestDeleteRacesSignIn(t *testing.T) {
 	})
 	for _, token := range tokens {
 		wg.Go(func() {
-			account, cookie, err := l.Confirm(t.Context(), token, now(time.Second))
+			account, session, err := l.Confirm(t.Context(), program, token, now(time.Second))
 			if err == nil {
 				require.NotEmpty(t, account.ID)
-				cookies <- cookie.Value
+				cookies <- session[0].Value
 				return
 			}
 			require.ErrorIs(t, err, owner.ErrLinkInvalid)

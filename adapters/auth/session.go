@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"net/http"
 	"strings"
+	"time"
 
 	"hexarena/domain/owner"
 )
@@ -22,27 +23,34 @@ func newSession() (token, hash string) {
 	return base64.RawURLEncoding.EncodeToString(random), hashOf(random)
 }
 
-// cookieName returns the name of the session cookie. Browsers accept and send a
+// cookiePrefix returns the prefix of cookie names. Browsers accept and send a
 // __Host- cookie only over https, and only for this host.
-func (s *Service) cookieName() string {
+func (s *Service) cookiePrefix() string {
 	if s.options.Secure {
-		return "__Host-session"
+		return "__Host-"
 	}
-	return "session"
+	return ""
 }
 
-// sessionCookie returns a cookie with the value `{ownerId}.{token}`.
-func (s *Service) sessionCookie(ownerID, token string) *http.Cookie {
+func (s *Service) cookie(name, value string, length time.Duration) *http.Cookie {
 	return &http.Cookie{
-		Name: s.cookieName(), Value: ownerID + "." + token, Path: "/", MaxAge: int(owner.SessionLength.Seconds()),
+		Name: name, Value: value, Path: "/", MaxAge: int(length.Seconds()),
 		HttpOnly: true, Secure: s.options.Secure, SameSite: http.SameSiteLaxMode,
 	}
 }
 
-// endedCookie returns a cookie that makes a browser forget the session.
-func (s *Service) endedCookie() *http.Cookie {
-	c := s.sessionCookie("", "")
-	c.Value, c.MaxAge = "", -1
+// cookieName returns the name of the session cookie.
+func (s *Service) cookieName() string { return s.cookiePrefix() + "session" }
+
+// sessionCookie returns a cookie with the value `{ownerId}.{token}`.
+func (s *Service) sessionCookie(ownerID, token string) *http.Cookie {
+	return s.cookie(s.cookieName(), ownerID+"."+token, owner.SessionLength)
+}
+
+// endedCookie returns a cookie that makes a browser forget the cookie with a name.
+func (s *Service) endedCookie(name string) *http.Cookie {
+	c := s.cookie(name, "", 0)
+	c.MaxAge = -1
 	return c
 }
 

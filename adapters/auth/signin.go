@@ -20,26 +20,29 @@ import (
 const confirmPath = "/sign-in/confirm"
 
 // SendLink emails a sign-in link to an address, whether or not an account uses
-// that address. If the address has reached its limit of links, SendLink sends
+// that address. It neither reads nor appends to the log, so requests by strangers
+// cannot fill the log, and take the same time for every address. network
+// identifies the network from which the request r came.
+//
+// If the requester or the address has reached its limit of links, SendLink sends
 // nothing. If the email cannot be sent, SendLink only logs the failure. In both
 // cases it returns no error, so that callers learn nothing about an address. If
 // the address is invalid, the error is an owner.InvalidError.
-func (s *Service) SendLink(ctx context.Context, address string, m eventstore.Metadata) error {
+func (s *Service) SendLink(ctx context.Context, r *http.Request, network, address string, m eventstore.Metadata) error {
 	address, err := ParseAddress(address)
 	if err != nil {
 		return err
 	}
-	token, hash := s.vault.newToken(address)
-	_, _, err = mailboxes.Handle(ctx, s.options.Log, s.mailbox(address), owner.Mailbox{}, m,
-		func(b owner.Mailbox) ([]owner.Event, error) { return b.IssueLink(hash, m.At) })
-	if errors.Is(err, owner.ErrLinkLimit) {
+	allowance, requester := "strangers", network
+	if id, ok := s.knownBrowser(r, address, m.At); ok {
+		allowance, requester = "browsers", id
+	}
+	if !s.links.take(foldASCII(address), allowance, requester, m.At) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	link := strings.TrimSuffix(s.options.BaseURL, "/") + confirmPath + "?token=" + url.QueryEscape(token)
-	if err := s.options.Mailer.SendSignInLink(ctx, address, link, m.At.Add(owner.LinkLength)); err != nil {
+	until := m.At.Add(owner.LinkLength)
+	link := strings.TrimSuffix(s.options.BaseURL, "/") + confirmPath + "?token=" + url.QueryEscape(s.vault.newToken(address, until))
+	if err := s.options.Mailer.SendSignInLink(ctx, address, link, until); err != nil {
 		s.options.Logger.ErrorContext(ctx, "could not send a sign-in link", slog.Any("error", err), slog.String("request", m.Correlation))
 	}
 	return nil
@@ -47,10 +50,11 @@ func (s *Service) SendLink(ctx context.Context, address string, m eventstore.Met
 
 // Confirm marks a link's token as used, and starts a session for the account
 // with the link's address. It creates the account if none exists. It returns
-// the account and the session's cookie. If several calls confirm one link
-// concurrently, only one call succeeds. For a used, unknown or expired link,
-// the error is owner.ErrLinkInvalid.
-func (s *Service) Confirm(ctx context.Context, token string, m eventstore.Metadata) (owner.Account, *http.Cookie, error) {
+// the account and the session's cookie. If a browser sent the request r, a second
+// cookie lets the arena recognize the browser at its next sign-in. If several
+// calls confirm one link concurrently, only one call succeeds. For a used, unknown
+// or expired link, the error is owner.ErrLinkInvalid.
+func (s *Service) Confirm(ctx context.Context, r *http.Request, token string, m eventstore.Metadata) (owner.Account, []*http.Cookie, error) {
 	address, link, err := s.vault.openToken(token)
 	if err != nil {
 		return owner.Account{}, nil, err
@@ -64,7 +68,7 @@ func (s *Service) Confirm(ctx context.Context, token string, m eventstore.Metada
 	for range confirmTries {
 		account, session, err := s.startSession(ctx, box.OwnerID, address, m)
 		if err == nil {
-			return account, s.sessionCookie(box.OwnerID, session), nil
+			return account, append([]*http.Cookie{s.sessionCookie(box.OwnerID, session)}, s.browserCookies(r, address, m.At)...), nil
 		}
 		if !errors.Is(err, owner.ErrOwnerGone) {
 			return owner.Account{}, nil, err
@@ -146,7 +150,7 @@ func (s *Service) setAddress(ctx context.Context, ownerID, address string, m eve
 // forget the session.
 func (s *Service) SignOut(ctx context.Context, c owner.Caller, m eventstore.Metadata) (*http.Cookie, error) {
 	_, _, err := s.options.Accounts.Change(ctx, c.OwnerID, m, func(a owner.Account) ([]owner.Event, error) { return a.SignOut(c.Session), nil })
-	return s.endedCookie(), err
+	return s.endedCookie(s.cookieName()), err
 }
 
 func (s *Service) mailbox(address string) eventstore.StreamID {

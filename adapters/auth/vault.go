@@ -8,27 +8,34 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"net/mail"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"hexarena/domain/owner"
 )
 
-// vault hashes addresses and encrypts sign-in tokens, with keys derived from
-// the email key. A token contains the encrypted address, so the address is not
-// stored before sign-in. Changing the email key invalidates all tokens.
+// vault hashes addresses, encrypts sign-in tokens and recognizes browsers, with
+// keys derived from the email key. A token contains the encrypted address and its
+// expiry, so nothing is stored before sign-in. Changing the email key invalidates
+// all tokens and all cookies of browsers.
 type vault struct {
-	hashKey []byte
-	seal    cipher.AEAD
+	hashKey    []byte
+	browserKey []byte
+	seal       cipher.AEAD
 }
 
-// tokenRandom is the number of random bytes in a token. The address follows
-// them.
-const tokenRandom = 32
+// A token contains random bytes, the time in Unix milliseconds until which the
+// link is valid, and the address.
+const (
+	tokenRandom = 32
+	tokenHead   = tokenRandom + 8 // before the address
+)
 
 // maxToken is the maximum length of a token, in bytes.
 const maxToken = 1024
@@ -38,7 +45,11 @@ func newVault(emailKey []byte) (vault, error) {
 	if err != nil {
 		return vault{}, fmt.Errorf("derive the key for address hashes: %w", err)
 	}
-	sealKey, err := hkdf.Key(sha256.New, emailKey, nil, "hexarena sign-in token", 32)
+	browserKey, err := hkdf.Key(sha256.New, emailKey, nil, "hexarena known browser", 32)
+	if err != nil {
+		return vault{}, fmt.Errorf("derive the key for browsers: %w", err)
+	}
+	sealKey, err := hkdf.Key(sha256.New, emailKey, nil, "hexarena sign-in token 2", 32) // tokens of version 1 had no expiry
 	if err != nil {
 		return vault{}, fmt.Errorf("derive the key for sign-in tokens: %w", err)
 	}
@@ -50,7 +61,7 @@ func newVault(emailKey []byte) (vault, error) {
 	if err != nil {
 		return vault{}, fmt.Errorf("create the cipher for sign-in tokens: %w", err)
 	}
-	return vault{hashKey: hashKey, seal: seal}, nil
+	return vault{hashKey: hashKey, browserKey: browserKey, seal: seal}, nil
 }
 
 // addressHash returns the keyed hash that identifies an address in the log. It
@@ -62,29 +73,31 @@ func (v vault) addressHash(address string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// newToken returns a token for an address, and the hash of the token.
-func (v vault) newToken(address string) (token, hash string) {
-	plain := make([]byte, tokenRandom, tokenRandom+len(address))
+// newToken returns the token of a link for an address.
+func (v vault) newToken(address string, until time.Time) string {
+	plain := make([]byte, tokenRandom, tokenHead+len(address))
 	_, _ = rand.Read(plain) // never fails
+	plain = binary.BigEndian.AppendUint64(plain, uint64(until.UnixMilli()))
 	sealed := v.seal.Seal(nil, nil, append(plain, address...), nil)
-	return base64.RawURLEncoding.EncodeToString(sealed), hashOf(sealed)
+	return base64.RawURLEncoding.EncodeToString(sealed)
 }
 
-// openToken returns the address and the hash of a token from newToken. It returns
+// openToken returns the address and the link of a token from newToken. It returns
 // owner.ErrLinkInvalid for any other token.
-func (v vault) openToken(token string) (address, hash string, err error) {
+func (v vault) openToken(token string) (address string, link owner.Link, err error) {
 	if len(token) > maxToken || strings.ContainsAny(token, "\r\n") {
-		return "", "", owner.ErrLinkInvalid
+		return "", owner.Link{}, owner.ErrLinkInvalid
 	}
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(token)
 	if err != nil {
-		return "", "", owner.ErrLinkInvalid
+		return "", owner.Link{}, owner.ErrLinkInvalid
 	}
 	plain, err := v.seal.Open(nil, nil, sealed, nil)
-	if err != nil || len(plain) <= tokenRandom {
-		return "", "", owner.ErrLinkInvalid
+	if err != nil || len(plain) <= tokenHead {
+		return "", owner.Link{}, owner.ErrLinkInvalid
 	}
-	return string(plain[tokenRandom:]), hashOf(sealed), nil
+	until := time.UnixMilli(int64(binary.BigEndian.Uint64(plain[tokenRandom:])))
+	return string(plain[tokenHead:]), owner.Link{Hash: hashOf(sealed), Until: until}, nil
 }
 
 // hashOf returns the hash of a token. The log contains only the hash, so that

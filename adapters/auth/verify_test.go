@@ -285,17 +285,18 @@ func FuzzParseSession(f *testing.F) {
 func FuzzOpenToken(f *testing.F) {
 	v, err := newVault(make([]byte, 32))
 	require.NoError(f, err)
-	good, _ := v.newToken("ada@example.org")
+	good := v.newToken("ada@example.org", noon)
 	f.Add(good)
 	f.Add(good[1:])
 	f.Add("")
 	f.Fuzz(func(t *testing.T, token string) {
-		address, hash, err := v.openToken(token)
+		address, link, err := v.openToken(token)
 		if err != nil {
 			require.ErrorIs(t, err, owner.ErrLinkInvalid)
 			return
 		}
 		require.Equal(t, "ada@example.org", address, "no other address was sealed")
-		require.Len(t, hash, 64)
+		require.Len(t, link.Hash, 64)
+		require.True(t, link.Until.Equal(noon))
 	})
 }

@@ -19,7 +19,8 @@ func TestSecuritySignIn(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t)
 	f.each(t, map[string]func(*testing.T){
-		"five mails an hour":                     f.fiveMailsAnHour,
+		"twenty mails an hour":                   f.twentyMailsAnHour,
+		"strangers cannot keep an owner out":     f.strangersKeepNobodyOut,
 		"a known and an unknown address":         f.knownAndUnknown,
 		"a scanner consumes nothing":             f.aScannerConsumesNothing,
 		"a link is used once, raced by 50":       f.aLinkIsUsedOnce,
@@ -30,17 +31,20 @@ func TestSecuritySignIn(t *testing.T) {
 		"a cookie after the sign-out":            f.aCookieAfterTheSignOut,
 	})
 	t.Run("a hanging mail server delays nobody", newSecurityArena(t).aMailServerThatHangs)
+	t.Run("requests for links append nothing", newSecurityArena(t).requestsAppendNothing)
 }
 
 func signInTo(address string) map[string]string { return map[string]string{"email": address} }
 
-func (f *securityArena) fiveMailsAnHour(t *testing.T) {
-	const victim = "victim@example.org"
+// askForLinks makes strangers request links for an address, each n times from a
+// network of its own.
+func (f *securityArena) askForLinks(t *testing.T, strangers, n int, address string) {
 	var calls sync.WaitGroup
-	for range 8 {
+	for range strangers {
 		calls.Go(func() {
-			for range 120 {
-				r, err := f.anonymous(t).try(t.Context(), "POST", "/sign-in", signInTo(victim))
+			who := f.anonymous(t)
+			for range n {
+				r, err := who.try(t.Context(), "POST", "/sign-in", signInTo(address))
 				if err != nil {
 					t.Error(err)
 				} else if r.status != 202 {
@@ -50,12 +54,98 @@ func (f *securityArena) fiveMailsAnHour(t *testing.T) {
 		})
 	}
 	calls.Wait()
-	for range 40 {
-		f.anonymous(t).do("POST", "/sign-in", signInTo("Victim@Example.ORG")).is(202)
-	}
-	f.mails.await(t, victim, 5)
+}
+
+func (f *securityArena) twentyMailsAnHour(t *testing.T) {
+	const victim = "victim@example.org"
+	f.askForLinks(t, 1, 20, victim)
 	f.member(t) // this member's email arrives after all the others
-	require.Len(t, append(f.mails.to(victim), f.mails.to("Victim@Example.ORG")...), 5)
+	require.Len(t, f.mails.to(victim), 5, "from one network")
+	f.askForLinks(t, 38, 25, victim)
+	f.askForLinks(t, 5, 10, "Victim@Example.ORG")
+	f.member(t)
+	require.Len(t, append(f.mails.to(victim), f.mails.to("Victim@Example.ORG")...), 20)
+}
+
+func (f *securityArena) strangersKeepNobodyOut(t *testing.T) {
+	const known, newcomer = "owner@example.org", "newcomer@example.org"
+	laptop := f.anonymous(t)
+	browser := laptop.pressButton(laptop.token(f.mails, known))
+
+	f.askForLinks(t, 1, 25, newcomer)
+	f.member(t)
+	before := len(f.mails.to(newcomer))
+	f.anonymous(t).do("POST", "/sign-in", signInTo(newcomer)).is(202)
+	f.mails.await(t, newcomer, before+1)
+
+	f.askForLinks(t, 20, 10, known)
+	f.member(t)
+	sent := len(f.mails.to(known))
+	f.anonymous(t).do("POST", "/sign-in", signInTo(known)).is(202)
+	forged := *browser
+	forged.Value = strings.ToUpper(browser.Value)
+	withCookie := func(c *http.Cookie) func(*http.Request) { return func(r *http.Request) { r.AddCookie(c) } }
+	f.anonymous(t).do("POST", "/sign-in", signInTo(known), withCookie(&forged)).is(202)
+	f.member(t)
+	require.Len(t, f.mails.to(known), sent, "strangers used up their allowance")
+
+	laptop = f.anonymous(t) // another network
+	laptop.do("POST", "/sign-in", signInTo(known), withCookie(browser)).is(202)
+	token := f.mails.await(t, known, sent+1).link(t).Query().Get("token")
+	laptop.do("POST", "/sign-in/confirm", map[string]string{"token": token}).is(200)
+}
+
+// pressButton confirms a sign-in on its page, and returns the cookie by which the arena
+// recognizes the browser.
+func (c *caller) pressButton(token string) *http.Cookie {
+	c.t.Helper()
+	r, err := c.request(c.t.Context(), "POST", "/sign-in/confirm", url.Values{"token": {token}}.Encode())
+	require.NoError(c.t, err)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	answer, err := c.client.Do(r)
+	require.NoError(c.t, err)
+	require.NoError(c.t, answer.Body.Close())
+	require.Equal(c.t, 303, answer.StatusCode)
+	require.Len(c.t, answer.Cookies(), 2)
+	browser := answer.Cookies()[1]
+	require.Equal(c.t, "browser", browser.Name)
+	require.True(c.t, browser.HttpOnly)
+	require.Equal(c.t, http.SameSiteLaxMode, browser.SameSite)
+	return browser
+}
+
+// However many strangers request links, and whatever addresses they invent, the log
+// does not grow.
+func (f *securityArena) requestsAppendNothing(t *testing.T) {
+	f.member(t)
+	before := f.ownersEvents(t)
+	for n := range 10 {
+		who := f.anonymous(t)
+		for i := range 30 {
+			who.do("POST", "/sign-in", signInTo(fmt.Sprintf("made-up-%d-%d@example.org", n, i))).is(202)
+		}
+		who.do("POST", "/sign-in", signInTo("one-more@example.org")).is(429, "rate_limited")
+	}
+	for range 30 {
+		f.anonymous(t).do("POST", "/sign-in", signInTo("made-up-0-0@example.org")).is(202)
+		f.anonymous(t).do("POST", "/sign-in/confirm", map[string]string{"token": "made-up"}).is(401, "link_invalid")
+	}
+	require.Equal(t, before, f.ownersEvents(t))
+	f.anonymous(t).signIn(f.mails, "late@example.org")
+	require.NotEqual(t, before, f.ownersEvents(t), "a used link is stored")
+}
+
+// ownersEvents returns the events that calls of owners and strangers append.
+func (f *securityArena) ownersEvents(t *testing.T) string {
+	t.Helper()
+	var kept strings.Builder
+	for line := range strings.Lines(f.events(t)) {
+		if !strings.HasPrefix(line, "arena-") {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
 }
 
 // The response does not wait for the mail server. So its duration does not reveal

@@ -8,70 +8,66 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func issued(hash string) Event { return SignInLinkIssued{Link: hash, Until: noon.Add(LinkLength)} }
-
-func TestIssueLink(t *testing.T) {
-	five := given(issued("1"), issued("2"), issued("3"), issued("4"), issued("5"))
-	for name, c := range map[string]struct {
-		given   []happened
-		after   time.Duration
-		refusal error
-	}{
-		"the first":                           {nil, 0, nil},
-		"the fifth":                           {five[:4], 0, nil},
-		"the sixth":                           {five, 0, ErrLinkLimit},
-		"the sixth, just within the hour":     {five, time.Hour - 1, ErrLinkLimit},
-		"the sixth, an hour later":            {five, time.Hour, nil},
-		"used ones count as well":             {append(five, given(SignInLinkUsed{Link: "1"})...), 0, ErrLinkLimit},
-		"the window slides as each link ages": {append(five[:4:4], at(30*time.Minute, issued("5"))...), time.Hour, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			now := noon.Add(c.after)
-			events, err := fold(EvolveMailbox, c.given).IssueLink("new", now)
-			then(t, []Event{SignInLinkIssued{Link: "new", Until: now.Add(LinkLength)}}, c.refusal, events, err)
-		})
-	}
-}
-
 func TestUseLink(t *testing.T) {
-	used, claimed := SignInLinkUsed{Link: "1"}, NameClaimed{OwnerID: "new"}
+	until := noon.Add(LinkLength)
+	used := func(link string) Event { return SignInLinkUsed{Link: link, Until: until} }
+	claimed := NameClaimed{OwnerID: "new"}
 	for name, c := range map[string]struct {
 		given   []happened
-		link    string
 		after   time.Duration
 		then    []Event
 		refusal error
 	}{
-		"a new address":                {given(issued("1")), "1", 0, []Event{used, claimed}, nil},
-		"an address that someone has":  {given(issued("1"), NameClaimed{OwnerID: "o1"}), "1", 0, []Event{used}, nil},
-		"an address that was given up": {given(NameClaimed{OwnerID: "o1"}, NameReleased{OwnerID: "o1"}, issued("1")), "1", 0, []Event{used, claimed}, nil},
-		"just in time":                 {given(issued("1")), "1", LinkLength - 1, []Event{used, claimed}, nil},
-		"too late":                     {given(issued("1")), "1", LinkLength, nil, ErrLinkInvalid},
-		"twice":                        {given(issued("1"), used), "1", 0, nil, ErrLinkInvalid},
-		"unknown":                      {given(issued("1")), "2", 0, nil, ErrLinkInvalid},
-		"never issued":                 {nil, "1", 0, nil, ErrLinkInvalid},
-		"one of several":               {given(issued("0"), issued("1"), issued("2"), SignInLinkUsed{Link: "0"}), "1", 0, []Event{used, claimed}, nil},
+		"a new address":                {nil, 0, []Event{used("1"), claimed}, nil},
+		"an address that someone has":  {given(NameClaimed{OwnerID: "o1"}), 0, []Event{used("1")}, nil},
+		"an address that was given up": {given(NameClaimed{OwnerID: "o1"}, NameReleased{OwnerID: "o1"}), 0, []Event{used("1"), claimed}, nil},
+		"just in time":                 {nil, LinkLength - 1, []Event{used("1"), claimed}, nil},
+		"too late":                     {nil, LinkLength, nil, ErrLinkInvalid},
+		"twice":                        {given(used("1")), 0, nil, ErrLinkInvalid},
+		"another one was used":         {given(used("0")), 0, []Event{used("1"), claimed}, nil},
+		"a log with old links":         {given(SignInLinkIssued{Link: "1", Until: noon}, SignInLinkUsed{Link: "0"}), 0, []Event{used("1"), claimed}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			events, err := fold(EvolveMailbox, c.given).UseLink(c.link, "new", noon.Add(c.after))
+			events, err := fold(EvolveMailbox, c.given).UseLink(Link{Hash: "1", Until: until}, "new", noon.Add(c.after))
 			then(t, c.then, c.refusal, events, err)
 		})
 	}
 }
 
-func TestMailboxForgetsOldLinks(t *testing.T) {
+// A used link stays invalid, however many other links are used later, and even if the
+// clock is set back. New links work, even if a link was issued while the clock was fast.
+func TestUsedLinksStayInvalid(t *testing.T) {
+	var links []Link
 	var history []happened
-	for i := range 100 {
-		after := time.Duration(i) * time.Hour
-		history = append(history, at(after, SignInLinkIssued{Link: "x", Until: noon.Add(after + LinkLength)})...)
+	for i := range 3 * usedMax {
+		after := time.Duration(i) * time.Minute
+		if i == 10 {
+			after += 24 * time.Hour // the clock was fast
+		}
+		l := Link{Hash: fmt.Sprint(i), Until: noon.Add(after + LinkLength)}
+		links = append(links, l)
+		history = append(history, at(after, SignInLinkUsed{Link: l.Hash, Until: l.Until})...)
 	}
-	require.Len(t, fold(EvolveMailbox, history).Links, 1)
+	m := fold(EvolveMailbox, history)
+	require.Len(t, m.used, usedMax)
+	for _, l := range links {
+		_, err := m.UseLink(l, "new", noon)
+		require.ErrorIs(t, err, ErrLinkInvalid, l.Hash)
+	}
+	now := noon.Add(3 * usedMax * time.Minute)
+	_, err := m.UseLink(Link{Hash: "new", Until: now.Add(LinkLength)}, "new", now)
+	require.NoError(t, err)
 }
 
 func TestEvolveMailboxLeavesTheOldState(t *testing.T) {
-	before := fold(EvolveMailbox, given(issued("1")))
-	EvolveMailbox(before, SignInLinkUsed{Link: "1"}, noon)
-	require.False(t, before.Links[0].Used)
+	use := func(m Mailbox, link string) Mailbox {
+		return EvolveMailbox(m, SignInLinkUsed{Link: link, Until: noon}, noon)
+	}
+	before := use(use(use(Mailbox{}, "1"), "2"), "3")
+	first := use(before, "4")
+	use(before, "5")
+	require.Len(t, before.used, 3)
+	require.Equal(t, "4", first.used[3].Hash)
 }
 
 func TestClaimHandle(t *testing.T) {

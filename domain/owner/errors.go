@@ -14,9 +14,6 @@ var (
 	// ErrLinkInvalid means that a sign-in link is unknown, used or too old. The
 	// error does not reveal which.
 	ErrLinkInvalid = errors.New("the sign-in link is unknown, used or older than 15 minutes")
-	// ErrLinkLimit means that the address has already received as many links
-	// as it may get within an hour.
-	ErrLinkLimit = errors.New("too many sign-in links for this address within an hour")
 
 	// ErrOwnerGone means that the account was deleted. Its owner may make a new one.
 	ErrOwnerGone = errors.New("the account is deleted")

@@ -1,47 +1,42 @@
 package owner
 
-import "time"
-
-// LinkLength is how long a sign-in link is valid. LinkLimit is how many links
-// an address can get within LinkWindow.
-const (
-	LinkLength = 15 * time.Minute
-	LinkLimit  = 5
-	LinkWindow = time.Hour
+import (
+	"slices"
+	"time"
 )
 
+// LinkLength is how long a sign-in link is valid.
+const LinkLength = 15 * time.Minute
+
 // Mailbox is the state folded from the stream of an email address: the account
-// that claimed it, and the recent sign-in links. The zero value is an address
-// that nobody has used.
+// that claimed it, and the used sign-in links. The zero value is an address that
+// nobody has used.
 type Mailbox struct {
 	OwnerID string // empty if unclaimed
-	Links   []Link // issued within LinkWindow, or not expired yet
+
+	used  []Link    // the usedMax used links that expire last
+	floor time.Time // links that expire up to this time may have been used
 }
 
-// Link is a sign-in link.
+// usedMax is how many used links a mailbox remembers. Far fewer links are valid at
+// the same time.
+const usedMax = 100
+
+// Link is a sign-in link for an address. Its token proves that the arena issued
+// it, so the log contains no event about an unused link.
 type Link struct {
-	Hash   string // of the token
-	Issued time.Time
-	Until  time.Time
-	Used   bool
-}
-
-// IssueLink issues a link. It may fail with ErrLinkLimit.
-func (m Mailbox) IssueLink(hash string, now time.Time) ([]Event, error) {
-	if count(m.Links, func(l Link) bool { return now.Sub(l.Issued) < LinkWindow }) >= LinkLimit {
-		return nil, ErrLinkLimit
-	}
-	return []Event{SignInLinkIssued{Link: hash, Until: now.Add(LinkLength).UTC().Truncate(time.Millisecond)}}, nil
+	Hash  string // of the token
+	Until time.Time
 }
 
 // UseLink marks a link as used. If nobody has claimed the address, UseLink also
 // claims it for newOwner. It may fail with ErrLinkInvalid.
-func (m Mailbox) UseLink(hash, newOwner string, now time.Time) ([]Event, error) {
-	l, ok := find(m.Links, func(l Link) bool { return l.Hash == hash })
-	if !ok || l.Used || !now.Before(l.Until) {
+func (m Mailbox) UseLink(l Link, newOwner string, now time.Time) ([]Event, error) {
+	used := slices.ContainsFunc(m.used, func(u Link) bool { return u.Hash == l.Hash })
+	if used || !l.Until.After(m.floor) || !now.Before(l.Until) {
 		return nil, ErrLinkInvalid
 	}
-	return append([]Event{SignInLinkUsed{Link: hash}}, m.Claim(newOwner)...), nil
+	return append([]Event{SignInLinkUsed{Link: l.Hash, Until: l.Until.UTC()}}, m.Claim(newOwner)...), nil
 }
 
 // Claim gives the address to an account, unless an account already has it.
@@ -60,20 +55,32 @@ func (m Mailbox) Release(ownerID string) []Event {
 	return []Event{NameReleased{OwnerID: ownerID}}
 }
 
-// EvolveMailbox returns m after e, which occurred at the given time. It never
-// rejects an event, and does not change anything that m points to.
-func EvolveMailbox(m Mailbox, e Event, at time.Time) Mailbox {
+// EvolveMailbox returns m after e. It never rejects an event, and does not change
+// anything that m points to.
+func EvolveMailbox(m Mailbox, e Event, _ time.Time) Mailbox {
 	switch e := e.(type) {
-	case SignInLinkIssued:
-		m.Links = append(without(m.Links, func(l Link) bool {
-			return at.Sub(l.Issued) >= LinkWindow && !at.Before(l.Until)
-		}), Link{Hash: e.Link, Issued: at, Until: e.Until})
 	case SignInLinkUsed:
-		m.Links = changed(m.Links, func(l Link) bool { return l.Hash == e.Link }, func(l *Link) { l.Used = true })
+		m = m.remember(Link{Hash: e.Link, Until: e.Until})
 	case NameClaimed:
 		m.OwnerID = e.OwnerID
 	case NameReleased:
 		m.OwnerID = ""
+	}
+	return m
+}
+
+// remember returns m with one more used link. If there are too many, m forgets the
+// link that expires first, and raises floor. It does not compare expiry with a
+// clock, so a used link stays invalid if a clock is set back.
+func (m Mailbox) remember(l Link) Mailbox {
+	if l.Until.IsZero() {
+		return m // an old link, whose token is invalid today
+	}
+	m.used = append(slices.Clone(m.used), l)
+	if len(m.used) > usedMax {
+		first := slices.MinFunc(m.used, func(a, b Link) int { return a.Until.Compare(b.Until) })
+		m.used = without(m.used, func(u Link) bool { return u == first })
+		m.floor = first.Until
 	}
 	return m
 }

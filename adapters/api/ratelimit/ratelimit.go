@@ -110,6 +110,13 @@ func (l *Limiter) CountAccount(h http.Header, ownerID string, c Class, atAddress
 	return l.accounts.take(ownerID, c, l.sinceStart()).report(h)
 }
 
+// Network identifies the network of the client that sent a request: the address in
+// IPv4, the /64 network in IPv6.
+func (l *Limiter) Network(r *http.Request) string {
+	key := keyOf(clientAddress(r, l.trusted))
+	return string(key[:])
+}
+
 // streamRetry is the Retry-After value, in seconds, for a caller that has too
 // many open streams.
 const streamRetry = 10
