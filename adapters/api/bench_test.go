@@ -50,6 +50,10 @@ type fixedDirectory struct{ *directory.Directory }
 
 func (fixedDirectory) Wait(context.Context, eventstore.Position) error { return nil }
 
+func (d fixedDirectory) Registrations(_ context.Context, public []byte) ([]directory.Key, error) {
+	return d.KeysOf(public), nil
+}
+
 type nobody struct{}
 
 func (nobody) SendSignInLink(context.Context, string, string, time.Time) error { return nil }
@@ -72,7 +76,7 @@ func newCrowd(b *testing.B) *crowd {
 	go func() { defer close(done); kept.Run(ctx) }()
 	b.Cleanup(func() { cancel(); <-done })
 	service, err := auth.New(auth.Options{
-		Log: log, Accounts: kept, Directory: dir, Mailer: nobody{}, EmailKey: make([]byte, 32), BaseURL: "http://arena.example",
+		Log: log, Accounts: kept, Directory: fixedDirectory{dir}, Mailer: nobody{}, EmailKey: make([]byte, 32), BaseURL: "http://arena.example",
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(b, err)

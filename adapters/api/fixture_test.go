@@ -34,6 +34,7 @@ import (
 	"hexarena/eventstore"
 	"hexarena/eventstore/memory"
 	"hexarena/projections/accounts"
+	"hexarena/projections/directory"
 	"hexarena/projections/live"
 )
 
@@ -52,7 +53,7 @@ type arena struct {
 
 	mu     sync.Mutex
 	now    time.Time
-	owners map[string]string      // key id → owner id
+	keys   map[string]directory.Key
 	urls   map[string]error       // errors of Allowed, by URL
 	checks map[string][]rest.Step // by URL; other URLs pass
 	tried  []string               // URLs checked
@@ -109,7 +110,7 @@ func newArena(t *testing.T, edit ...func(*api.Options)) *arena {
 	t.Helper()
 	a := &arena{
 		t: t, log: &faultyLog{Log: memory.New()}, mails: t.TempDir(), now: time.Date(2026, 9, 6, 12, 0, 0, 123456789, time.UTC),
-		owners: map[string]string{}, urls: map[string]error{}, checks: map[string][]rest.Step{},
+		keys: map[string]directory.Key{}, urls: map[string]error{}, checks: map[string][]rest.Step{},
 		platform: ed25519.NewKeyFromSeed(make([]byte, 32)).Public().(ed25519.PublicKey),
 	}
 	a.read = newReadSide(t, a.log)
@@ -145,33 +146,61 @@ func (a *arena) pass(d time.Duration) {
 	a.now = a.now.Add(d)
 }
 
-// OwnerOfKey implements auth.Directory. It finds keys from the events that Wait
-// has folded.
-func (a *arena) OwnerOfKey(keyID string) (string, bool) {
+// Key implements auth.Directory. It finds keys from the events that Wait has folded.
+func (a *arena) Key(id string) (directory.Key, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	id, ok := a.owners[keyID]
-	return id, ok
+	k, ok := a.keys[id]
+	return k, ok
+}
+
+// Registrations implements auth.Directory.
+func (a *arena) Registrations(ctx context.Context, public []byte) (list []directory.Key, err error) {
+	if err := a.fold(ctx); err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, k := range a.keys {
+		if bytes.Equal(k.PublicKey, public) && !k.Revoked {
+			list = append(list, k)
+		}
+	}
+	return list, nil
 }
 
 // Wait implements api.Directory. It folds the log.
 func (a *arena) Wait(ctx context.Context, p eventstore.Position) error {
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	a.waited = append(a.waited, p)
+	a.mu.Unlock()
+	return a.fold(ctx)
+}
+
+func (a *arena) fold(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	for r, err := range a.log.ReadAll(ctx, 0, eventstore.ReadOptions{}) {
 		if err != nil {
 			return err
 		}
 		ownerID, ok := owner.ParseAccountStream(string(r.Stream))
-		if !ok || r.Type != "ApiKeyRegistered" {
+		if !ok {
 			continue
 		}
 		e, err := owner.Decode(r.Type, r.Data)
 		if err != nil {
 			return err
 		}
-		a.owners[e.(owner.APIKeyRegistered).KeyID] = ownerID
+		switch e := e.(type) {
+		case owner.APIKeyRegistered:
+			a.keys[e.KeyID] = directory.Key{ID: e.KeyID, OwnerID: ownerID, PublicKey: e.PublicKey}
+		case owner.APIKeyRevoked:
+			if k, ok := a.keys[e.KeyID]; ok {
+				k.Revoked = true
+				a.keys[e.KeyID] = k
+			}
+		}
 	}
 	return nil
 }

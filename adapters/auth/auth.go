@@ -2,9 +2,9 @@
 // requests as received, and sessions that start with an emailed sign-in link.
 //
 // Verify checks signatures and session cookies. SendLink, Confirm and SignOut
-// start and end sessions. Delete deletes an account, and FinishDeletions finishes
-// deletions that a crash interrupted. ParsePublicKey reads every accepted key
-// format.
+// start and end sessions. RegisterKey registers a key, and moves it from another
+// account. Delete deletes an account, and FinishDeletions finishes deletions that
+// a crash interrupted. ParsePublicKey reads every accepted key format.
 //
 // A signed write runs only once, because Verify stores its signature before it
 // returns. All state is stored as events of domain/owner. The package knows
@@ -15,23 +15,33 @@ package auth
 
 import (
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"time"
 
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
+	"hexarena/projections/directory"
 )
 
-// Directory finds the account of an API key, including revoked keys.
+// Directory finds API keys.
 type Directory interface {
-	OwnerOfKey(keyID string) (ownerID string, ok bool)
+	// Key returns a key, even if it is revoked.
+	Key(id string) (directory.Key, bool)
+	// Registrations returns the keys with a public key that are not revoked,
+	// including all that are in the log at the time of the call. It may return
+	// keys of deleted accounts.
+	Registrations(ctx context.Context, public []byte) ([]directory.Key, error)
 }
 
 // Accounts reads and changes owners' accounts. A returned account includes
 // every earlier change by this process.
 type Accounts interface {
 	Load(ctx context.Context, ownerID string) (owner.Account, error)
+	// Reload reads the current state of the account from the log.
+	Reload(ctx context.Context, ownerID string) (owner.Account, error)
 	// Change loads an account, calls decide, and appends the returned events at
 	// the loaded revision. It may call decide more than once.
 	Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error)
@@ -49,26 +59,29 @@ type Options struct {
 	Directory Directory
 	Mailer    Mailer
 	EmailKey  []byte // 32 bytes; used to hash addresses, to encrypt the tokens of links, and to recognize browsers
-	BaseURL   string // prefix of links; the Host header of a request is ignored
+	BaseURL   string // prefix of links, and the arena that proofs of keys name; the Host header of a request is ignored
 	Secure    bool   // restrict cookies to https; true in production
 	Logger    *slog.Logger
 }
 
 // Service authenticates callers. It is safe for concurrent use.
 type Service struct {
-	options Options
-	spent   *ledger
-	vault   vault
-	links   *linkLimits
+	options  Options
+	base     *url.URL // parsed from BaseURL
+	spent    *ledger
+	vault    vault
+	links    *linkLimits
+	stranger ed25519.PublicKey // verifies the signatures under unknown key ids; nobody has its private half
 }
 
 var (
 	mailboxes = eventstore.Kind[owner.Mailbox, owner.Event]{Decode: owner.Decode, Evolve: owner.EvolveMailbox}
 	names     = eventstore.Kind[owner.Name, owner.Event]{Decode: owner.Decode, Evolve: owner.EvolveName}
+	publics   = eventstore.Kind[owner.PublicKey, owner.Event]{Decode: owner.Decode, Evolve: owner.EvolvePublicKey}
 )
 
 // New returns a Service. It returns an error if the email key is not 32 bytes
-// long.
+// long, or if the base URL is not a URL.
 func New(o Options) (*Service, error) {
 	if len(o.EmailKey) != 32 {
 		return nil, fmt.Errorf("the email key has %d bytes; it must have 32", len(o.EmailKey))
@@ -77,5 +90,13 @@ func New(o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Service{options: o, spent: newLedger(o.Log), vault: v, links: newLinkLimits()}, nil
+	base, err := url.Parse(o.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("the base URL: %w", err)
+	}
+	stranger, _, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		return nil, fmt.Errorf("generate a key: %w", err)
+	}
+	return &Service{options: o, base: base, spent: newLedger(o.Log), vault: v, links: newLinkLimits(), stranger: stranger}, nil
 }

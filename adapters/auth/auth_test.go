@@ -5,9 +5,11 @@ import (
 	"context"
 	"crypto/ed25519"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +20,7 @@ import (
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
 	"hexarena/eventstore/memory"
+	"hexarena/projections/directory"
 )
 
 var noon = time.Date(2026, 9, 6, 12, 0, 0, 0, time.UTC)
@@ -36,7 +39,7 @@ type fixture struct {
 	log  *memory.Log
 	mu   sync.Mutex
 	sent []sentLink
-	keys map[string]string // key id → owner id
+	keys map[string]directory.Key
 }
 
 type sentLink struct{ to, link string }
@@ -48,16 +51,43 @@ func (f *fixture) SendSignInLink(_ context.Context, to, link string, _ time.Time
 	return nil
 }
 
-func (f *fixture) OwnerOfKey(keyID string) (string, bool) {
-	id, ok := f.keys[keyID]
-	return id, ok
+func (f *fixture) Key(id string) (directory.Key, bool) {
+	k, ok := f.keys[id]
+	return k, ok
+}
+
+// Registrations reads the log, as the directory does before it responds.
+func (f *fixture) Registrations(ctx context.Context, public []byte) ([]directory.Key, error) {
+	d := map[string]directory.Key{}
+	for r, err := range f.log.ReadAll(ctx, 0, eventstore.ReadOptions{}) {
+		if err != nil {
+			return nil, err
+		}
+		ownerID, ok := owner.ParseAccountStream(string(r.Stream))
+		if !ok {
+			continue
+		}
+		e, err := owner.Decode(r.Type, r.Data)
+		if err != nil {
+			return nil, err
+		}
+		switch e := e.(type) {
+		case owner.APIKeyRegistered:
+			if bytes.Equal(e.PublicKey, public) {
+				d[e.KeyID] = directory.Key{ID: e.KeyID, OwnerID: ownerID, PublicKey: e.PublicKey}
+			}
+		case owner.APIKeyRevoked:
+			delete(d, e.KeyID)
+		}
+	}
+	return slices.Collect(maps.Values(d)), nil
 }
 
 func newFixture(t *testing.T) *fixture { return fixtureOn(t, memory.New(), false) }
 
 func fixtureOn(t *testing.T, log *memory.Log, secure bool) *fixture {
 	t.Helper()
-	f := &fixture{log: log, keys: map[string]string{}}
+	f := &fixture{log: log, keys: map[string]directory.Key{}}
 	var err error
 	f.Service, err = New(Options{
 		Log: log, Accounts: plainAccounts{log}, Directory: f, Mailer: f, Secure: secure,
@@ -101,7 +131,7 @@ func (f *fixture) addKey(t *testing.T, ownerID, keyID string, scopes ...owner.Sc
 	public, private, err := ed25519.GenerateKey(nil)
 	require.NoError(t, err)
 	f.store(t, ownerID, owner.APIKeyRegistered{KeyID: keyID, PublicKey: public, Scopes: scopes})
-	f.keys[keyID] = ownerID
+	f.keys[keyID] = directory.Key{ID: keyID, OwnerID: ownerID, PublicKey: public}
 	return private
 }
 

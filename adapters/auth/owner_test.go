@@ -34,6 +34,10 @@ func (p plainAccounts) Load(ctx context.Context, ownerID string) (owner.Account,
 	return a, err
 }
 
+func (p plainAccounts) Reload(ctx context.Context, ownerID string) (owner.Account, error) {
+	return p.Load(ctx, ownerID)
+}
+
 func (p plainAccounts) Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error) {
 	return accounts.Handle(ctx, p.log, eventstore.StreamID(owner.AccountStream(ownerID)), owner.Account{}, m, decide)
 }

@@ -171,7 +171,7 @@ func TestSpendAfterTheStreamExpired(t *testing.T) {
 		s := newSigner(t, f)
 		stored := func() int {
 			n := 0
-			for r, err := range f.log.Read(t.Context(), eventstore.StreamID(owner.SignaturesStream(f.keys["k1"])), 0, eventstore.ReadOptions{}) {
+			for r, err := range f.log.Read(t.Context(), eventstore.StreamID(owner.SignaturesStream(f.keys["k1"].OwnerID)), 0, eventstore.ReadOptions{}) {
 				require.NoError(t, err)
 				require.Equal(t, "SignatureSpent", r.Type)
 				n++
@@ -205,7 +205,7 @@ func TestWindowDropsExpiredSignatures(t *testing.T) {
 			require.True(t, f.runs(t, s.write(clock(), body), body, clock()))
 			<-time.After(10 * time.Second)
 		}
-		w, _ := f.spent.windows.Find(eventstore.StreamID(owner.SignaturesStream(f.keys["k1"])))
+		w, _ := f.spent.windows.Find(eventstore.StreamID(owner.SignaturesStream(f.keys["k1"].OwnerID)))
 		require.LessOrEqual(t, len(w.order), int(spentFor/(10*time.Second))+1)
 		require.Len(t, w.spent, len(w.order))
 		require.Less(t, w.floor, clock().Add(-maxSkew))
@@ -255,7 +255,7 @@ func TestSpendAfterTheLogWasRestored(t *testing.T) {
 		require.True(t, f.runs(t, s.write(noon, body), body, noon))
 	}
 	restored := memory.New()
-	for r, err := range old.Read(t.Context(), eventstore.StreamID(owner.SignaturesStream(f.keys["k1"])), 0, eventstore.ReadOptions{Limit: 1}) {
+	for r, err := range old.Read(t.Context(), eventstore.StreamID(owner.SignaturesStream(f.keys["k1"].OwnerID)), 0, eventstore.ReadOptions{Limit: 1}) {
 		require.NoError(t, err)
 		_, err := restored.Append(t.Context(), r.Stream, eventstore.NoStream, r.Event)
 		require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/domain/owner"
+	"hexarena/projections/directory"
 )
 
 func withCookies(cookies ...*http.Cookie) *http.Request {
@@ -39,7 +40,7 @@ func TestVerifySignature(t *testing.T) {
 	other := f.addKey(t, account.ID, "k2", owner.BotsRead)
 	revoked := f.addKey(t, account.ID, "revoked", owner.BotsRead)
 	f.store(t, account.ID, owner.APIKeyRevoked{KeyID: "revoked"})
-	f.keys["only-in-directory"] = account.ID // the account itself does not have this key
+	f.keys["only-in-directory"] = directory.Key{OwnerID: account.ID, PublicKey: f.keys["k1"].PublicKey} // the account itself does not have this key
 
 	const body = `{"a":1}`
 	resign := func(r *http.Request, timestamp, method, target, body string) {
@@ -280,6 +281,28 @@ func FuzzParseSession(f *testing.F) {
 		require.NotEmpty(t, ownerID)
 		require.Len(t, hash, 64)
 	})
+}
+
+// A wrong signature under a known key id costs as much as one under an unknown id: one
+// verification, and no access to an account.
+func TestKeyIDsCostTheSame(t *testing.T) {
+	f := newFixture(t)
+	account, _ := f.signIn(t, "ada@example.org", 0)
+	f.addKey(t, account.ID, "k1", owner.BotsRead)
+	public, private, err := ed25519.GenerateKey(nil)
+	require.NoError(t, err)
+	f.stranger = public
+	f.options.Accounts = nil // a call would panic
+	for _, id := range []string{"k1", "unknown"} {
+		r := signedRequest(private, id, "{}")
+		_, err := f.Verify(t.Context(), r, []byte("{}"), now(0))
+		require.ErrorIs(t, err, owner.ErrUnauthenticated, id)
+		sig, err := parseSignature(r.Header, noon)
+		require.NoError(t, err)
+		_, known, valid := f.signer(sig, r, []byte("{}"))
+		require.Equal(t, id == "k1", known)
+		require.Equal(t, id != "k1", valid, "the signature is compared with the stranger's key if the id is unknown")
+	}
 }
 
 func FuzzOpenToken(f *testing.F) {

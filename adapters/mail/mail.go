@@ -84,6 +84,13 @@ func (m *Mailer) SendBotPaused(ctx context.Context, to string, b owner.Bot, page
 	return m.deliver(ctx, m.writer.botPaused(to, b, page))
 }
 
+// SendKeyMoved tells an owner that a key moved to another account. page is the URL
+// of the web page on which the owner can register another key. SendKeyMoved is
+// like SendBotPaused in all other respects.
+func (m *Mailer) SendKeyMoved(ctx context.Context, to string, k owner.Key, page string) error {
+	return m.deliver(ctx, m.writer.keyMoved(to, k, page))
+}
+
 // Run delivers the queued emails until ctx ends. Then it tries to deliver each
 // remaining email once more, for a few seconds.
 func (m *Mailer) Run(ctx context.Context, logger *slog.Logger) {

@@ -130,6 +130,23 @@ func TestRepeatedMailReplacesItsFile(t *testing.T) {
 	m.Run(t.Context(), nil) // returns immediately, because nothing is queued
 }
 
+func TestSendKeyMoved(t *testing.T) {
+	dir := t.TempDir()
+	m, err := Open("file:"+dir, from, time.Now)
+	require.NoError(t, err)
+	moved := owner.Key{ID: "k1", Name: "laptop \"é\"", RevokedAt: time.Date(2026, 9, 6, 12, 0, 0, 0, time.UTC)}
+	for range 2 {
+		require.NoError(t, m.SendKeyMoved(t.Context(), "ada@example.org", moved, "https://arena.example/dashboard/keys"))
+	}
+	names := files(t, dir)
+	require.Len(t, names, 1, "the same email, sent again")
+	raw, err := os.ReadFile(filepath.Join(dir, names[0]))
+	require.NoError(t, err)
+	require.Contains(t, string(raw), "Key: laptop \"é\"\r\nRevoked: 2026-09-06 12:00 UTC\r\n")
+	require.Contains(t, string(raw), "\r\nhttps://arena.example/dashboard/keys\r\n")
+	require.Contains(t, string(raw), "The key's id was k1.")
+}
+
 func TestOpenRejectsInvalidSettings(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))

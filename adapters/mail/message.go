@@ -14,13 +14,15 @@ import (
 	"hexarena/domain/owner"
 )
 
-// The texts of the emails. They are format strings, which signInLink and
-// botPaused fill in.
+// The texts of the emails. They are format strings, which signInLink, botPaused
+// and keyMoved fill in.
 var (
 	//go:embed sign_in.txt
 	signInText string
 	//go:embed bot_paused.txt
 	botPausedText string
+	//go:embed key_moved.txt
+	keyMovedText string
 )
 
 // letter is an email that is not encoded yet.
@@ -59,6 +61,16 @@ func (w writer) botPaused(to string, b owner.Bot, page string) letter {
 	return letter{
 		id: fmt.Sprintf("paused.%s.%d", b.ID, at.UnixMilli()), from: w.from, to: to, subject: "Hex Arena has paused your bot",
 		text:  fmt.Sprintf(botPausedText, b.Name, b.Mode, at.Format(shownTime), page, b.ID),
+		named: at,
+	}
+}
+
+// keyMoved returns the email about a key that moved to another account.
+func (w writer) keyMoved(to string, k owner.Key, page string) letter {
+	at := k.RevokedAt.UTC()
+	return letter{
+		id: fmt.Sprintf("moved.%s.%d", k.ID, at.UnixMilli()), from: w.from, to: to, subject: "Your Hex Arena key moved to another account",
+		text:  fmt.Sprintf(keyMovedText, k.Name, at.Format(shownTime), page, k.ID),
 		named: at,
 	}
 }

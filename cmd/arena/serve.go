@@ -28,7 +28,7 @@ import (
 	"hexarena/adapters/lease"
 	"hexarena/adapters/mail"
 	"hexarena/adapters/matchmaker"
-	"hexarena/adapters/pausemail"
+	"hexarena/adapters/notices"
 	"hexarena/adapters/referee"
 	"hexarena/adapters/secrets"
 	"hexarena/adapters/web"
@@ -84,7 +84,7 @@ type arena struct {
 	directory directoryAdapter
 	mailer    *mail.Mailer
 	auth      *auth.Service
-	notices   *pausemail.Pauser
+	notices   *notices.Notifier
 	accounts  *accounts.Accounts
 	matches   list
 	board     rankings
@@ -253,7 +253,7 @@ func (a *arena) openModels(context.Context) error {
 	a.heads.cosigned = func(mode string, h ladderHead) []byte { return a.cosigners.Cosignatures(mode, h.Signed) }
 	a.accounts = accounts.New(a.log)
 	a.openLive(a.matches.runner)
-	a.notices = pausemail.New(pausemail.Options{
+	a.notices = notices.New(notices.Options{
 		Accounts: a.accounts, Directory: a.directory, Mailer: a.mailer, BaseURL: a.baseURL, Logger: a.logger,
 	})
 	return nil

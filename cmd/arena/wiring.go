@@ -35,6 +35,14 @@ func (d directoryAdapter) Wait(ctx context.Context, at eventstore.Position) erro
 // CatchUp implements matchmaker.Directory.
 func (d directoryAdapter) CatchUp(ctx context.Context) error { return d.runner.Sync(ctx) }
 
+// Registrations implements auth.Directory.
+func (d directoryAdapter) Registrations(ctx context.Context, public []byte) ([]directory.Key, error) {
+	if err := d.CatchUp(ctx); err != nil {
+		return nil, err
+	}
+	return d.KeysOf(public), nil
+}
+
 // Candidates implements matchmaker.Directory.
 func (d directoryAdapter) Candidates(_ context.Context, mode string) ([]ladder.Candidate, error) {
 	var list []ladder.Candidate

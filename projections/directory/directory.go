@@ -31,17 +31,29 @@ type Bot struct {
 	NoticeOwed    bool      // the arena paused the bot for misses, and no email to the owner is recorded yet
 }
 
+// Key is a registered API key. It may be revoked, or its account may be deleted.
+type Key struct {
+	ID        string
+	OwnerID   string
+	PublicKey []byte // 32 bytes
+
+	Revoked    bool
+	NoticeOwed bool // the key moved to another account, and no email to the owner is recorded yet
+}
+
 // Directory is the model. A projections.Runner folds it.
 type Directory struct {
 	changed changed
 
 	mu      sync.RWMutex // guards the fields below
 	bots    map[string]Bot
-	keys    map[string]string // key id → owner id
+	keys    map[string]Key
 	handles map[string]string // owner id → handle
 
 	accounts map[string]owner.Account // by owner id; only bots and suspensions are folded
 	owed     map[string]bool          // ids of bots with NoticeOwed
+	owedKeys map[string]bool          // ids of keys with NoticeOwed
+	byPublic map[string][]string      // public key → ids of its keys that are not revoked
 	deleted  []string                 // owner ids, in the order of their deletion
 	version  uint64
 }
@@ -57,8 +69,9 @@ func New() *Directory {
 // read.
 func (d *Directory) empty() {
 	d.changed = changed{owners: map[string]bool{}, bots: map[string]bool{}, keys: map[string]bool{}}
-	d.bots, d.keys, d.handles = map[string]Bot{}, map[string]string{}, map[string]string{}
+	d.bots, d.keys, d.handles = map[string]Bot{}, map[string]Key{}, map[string]string{}
 	d.accounts, d.owed, d.deleted = map[string]owner.Account{}, map[string]bool{}, nil
+	d.owedKeys, d.byPublic = map[string]bool{}, map[string][]string{}
 }
 
 // Name implements projections.Model.
@@ -66,7 +79,7 @@ func (d *Directory) Name() string { return "directory" }
 
 // Schema implements projections.Model.
 func (d *Directory) Schema() projections.Schema {
-	return projections.Schema{Version: 1, Tables: tables}
+	return projections.Schema{Version: 2, Tables: tables}
 }
 
 // Filter implements projections.Model. It selects all events of accounts, because
@@ -102,13 +115,17 @@ func (d *Directory) fold(ownerID string, e owner.Event, at time.Time) {
 		d.handles[ownerID] = e.Handle
 		d.changed.owners[ownerID] = true
 	case owner.APIKeyRegistered:
-		d.keys[e.KeyID] = ownerID
-		d.changed.keys[e.KeyID] = true
+		d.setKey(Key{ID: e.KeyID, OwnerID: ownerID, PublicKey: e.PublicKey})
+	case owner.APIKeyRevoked:
+		d.revokeKey(e)
 	case owner.BotRemoved:
 		d.foldBots(ownerID, e, at)
 		d.remove(e.BotID)
+	case owner.Notified:
+		d.foldBots(ownerID, e, at)
+		d.keyNotified(e.KeyID)
 	case owner.BotRegistered, owner.BotRenamed, owner.BotURLChanged, owner.BotPaused, owner.BotUnpaused,
-		owner.Notified, owner.Suspended, owner.Restored:
+		owner.Suspended, owner.Restored:
 		d.foldBots(ownerID, e, at)
 	case owner.Deleted:
 		d.forget(ownerID)
@@ -151,10 +168,15 @@ func (d *Directory) remove(id string) {
 	}
 }
 
-// forget removes the bots and the handle of a deleted account. It does not remove
-// the keys. A request that is signed with such a key still finds the account, which
-// then has no keys.
+// forget removes the bots and the handle of a deleted account, and the owed
+// emails. It does not remove the keys. A request that is signed with such a key
+// still finds the account, which then has no keys.
 func (d *Directory) forget(ownerID string) {
+	for id := range d.owedKeys {
+		if d.keys[id].OwnerID == ownerID {
+			d.keyNotified(id)
+		}
+	}
 	for _, b := range d.accounts[ownerID].Bots {
 		d.remove(b.ID)
 	}
@@ -186,14 +208,6 @@ func (d *Directory) Active(mode string) []Bot {
 	return list
 }
 
-// OwnerOfKey returns the owner of an API key, even if the key is revoked.
-func (d *Directory) OwnerOfKey(keyID string) (ownerID string, ok bool) {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	ownerID, ok = d.keys[keyID]
-	return ownerID, ok
-}
-
 // Handle returns an owner's public handle, or "" if the owner has not chosen
 // one.
 func (d *Directory) Handle(ownerID string) string {
@@ -210,15 +224,18 @@ func (d *Directory) Version() uint64 {
 	return d.version
 }
 
-// NoticesOwed returns the bots with NoticeOwed, in no particular order.
-func (d *Directory) NoticesOwed() []Bot {
+// NoticesOwed returns the bots and the keys with NoticeOwed, in no particular
+// order.
+func (d *Directory) NoticesOwed() (bots []Bot, keys []Key) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	list := make([]Bot, 0, len(d.owed))
 	for id := range d.owed {
-		list = append(list, d.bots[id])
+		bots = append(bots, d.bots[id])
 	}
-	return list
+	for id := range d.owedKeys {
+		keys = append(keys, d.keys[id])
+	}
+	return bots, keys
 }
 
 // Deleted returns the ids of the deleted accounts in the order of their

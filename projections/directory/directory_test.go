@@ -1,6 +1,7 @@
 package directory_test
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -103,28 +104,84 @@ func TestDirectoryFollowsABot(t *testing.T) {
 	require.False(t, ok)
 }
 
-func TestOwnersOfKeysAndHandles(t *testing.T) {
+// key returns the registration of a key. Keys with the same n have the same public
+// key.
+func key(id string, n byte) owner.APIKeyRegistered {
+	return owner.APIKeyRegistered{KeyID: id, PublicKey: bytes.Repeat([]byte{n}, 32)}
+}
+
+func TestKeysAndHandles(t *testing.T) {
 	w := newFollowed(t)
 	require.Empty(t, w.dir.Handle("ada"))
-	w.own("ada", owner.SignedUp{OwnerID: "ada"}, owner.APIKeyRegistered{KeyID: "k1"}, owner.HandleChosen{Handle: "ada"})
-	w.own("bob", owner.SignedUp{OwnerID: "bob"}, owner.APIKeyRegistered{KeyID: "k2"})
+	w.own("ada", owner.SignedUp{OwnerID: "ada"}, key("k1", 1), owner.HandleChosen{Handle: "ada"})
+	w.own("bob", owner.SignedUp{OwnerID: "bob"}, key("k2", 2))
 	require.Equal(t, "ada", w.dir.Handle("ada"))
 	require.Empty(t, w.dir.Handle("bob"))
 
 	w.own("ada", owner.HandleChosen{Handle: "countess"}, owner.APIKeyRevoked{KeyID: "k1"}, owner.APIKeyUsed{KeyID: "k1"})
 	require.Equal(t, "countess", w.dir.Handle("ada"))
-	for key, want := range map[string]string{"k1": "ada", "k2": "bob", "k3": ""} {
-		got, ok := w.dir.OwnerOfKey(key)
-		require.Equal(t, want, got, key)
-		require.Equal(t, want != "", ok, key)
+	for id, want := range map[string]directory.Key{
+		"k1": {ID: "k1", OwnerID: "ada", PublicKey: key("", 1).PublicKey, Revoked: true}, "k2": {ID: "k2", OwnerID: "bob", PublicKey: key("", 2).PublicKey}, "k3": {},
+	} {
+		got, ok := w.dir.Key(id)
+		require.Equal(t, want, got)
+		require.Equal(t, want.ID != "", ok, id)
 	}
+}
+
+// registrations returns the ids of the keys with a public key.
+func (w *followed) registrations(n byte) string {
+	var ids []string
+	for _, k := range w.dir.KeysOf(key("", n).PublicKey) {
+		ids = append(ids, k.OwnerID+"/"+k.ID)
+	}
+	slices.Sort(ids)
+	return strings.Join(ids, " ")
+}
+
+func TestRegistrationsOfAPublicKey(t *testing.T) {
+	w := newFollowed(t)
+	w.own("ada", key("k1", 1), key("k2", 2))
+	w.own("bob", key("k3", 1))
+	require.Equal(t, "ada/k1 bob/k3", w.registrations(1))
+	require.Equal(t, "ada/k2", w.registrations(2))
+	require.Empty(t, w.registrations(3))
+	w.own("ada", owner.APIKeyRevoked{KeyID: "k1"}, owner.APIKeyRevoked{KeyID: "k2"}, owner.APIKeyRevoked{KeyID: "k9", By: owner.ByOtherAccount})
+	require.Equal(t, "bob/k3", w.registrations(1))
+	require.Empty(t, w.registrations(2))
+}
+
+func TestNoticesOwedForMovedKeys(t *testing.T) {
+	w := newFollowed(t)
+	owed := func() string {
+		var ids []string
+		bots, keys := w.dir.NoticesOwed()
+		require.Empty(t, bots)
+		for _, k := range keys {
+			require.True(t, k.NoticeOwed && k.Revoked)
+			ids = append(ids, k.OwnerID+"/"+k.ID)
+		}
+		slices.Sort(ids)
+		return strings.Join(ids, " ")
+	}
+	w.own("ada", key("k1", 1), key("k2", 2), key("k3", 3))
+	w.own("ada", owner.APIKeyRevoked{KeyID: "k1"})
+	require.Empty(t, owed(), "revoked by its owner")
+	w.own("ada", owner.APIKeyRevoked{KeyID: "k2", By: owner.ByOtherAccount}, owner.APIKeyRevoked{KeyID: "k3", By: owner.ByOtherAccount})
+	require.Equal(t, "ada/k2 ada/k3", owed())
+	w.own("ada", owner.Notified{KeyID: "k2", About: owner.AboutMovedKey})
+	require.Equal(t, "ada/k3", owed())
+	w.own("ada", owner.Deleted{})
+	require.Empty(t, owed())
 }
 
 func TestNoticesOwedUntilNotifiedUnpausedOrRemoved(t *testing.T) {
 	w := newFollowed(t)
 	owed := func() string {
 		var ids []string
-		for _, b := range w.dir.NoticesOwed() {
+		bots, keys := w.dir.NoticesOwed()
+		require.Empty(t, keys)
+		for _, b := range bots {
 			require.Equal(t, "ada", b.OwnerID)
 			require.True(t, b.NoticeOwed)
 			ids = append(ids, b.ID)
@@ -148,7 +205,7 @@ func TestNoticesOwedUntilNotifiedUnpausedOrRemoved(t *testing.T) {
 func TestDeletedAccountLosesBotsAndHandle(t *testing.T) {
 	w := newFollowed(t)
 	for _, id := range []string{"ada", "bob"} {
-		w.own(id, owner.SignedUp{OwnerID: id}, owner.HandleChosen{Handle: id}, owner.APIKeyRegistered{KeyID: "k-" + id},
+		w.own(id, owner.SignedUp{OwnerID: id}, owner.HandleChosen{Handle: id}, key("k-"+id, 1),
 			owner.BotRegistered{BotID: "b-" + id, Name: id, Mode: ladder.Standard}, owner.BotRegistered{BotID: "c-" + id, Name: "spare " + id, Mode: ladder.Parley})
 	}
 	require.Empty(t, w.dir.Deleted(0))
@@ -218,13 +275,13 @@ func TestRebuildEqualsTheLiveDirectory(t *testing.T) {
 					assert.Equal(t, b.OwnerID, again.OwnerID)
 				}
 				w.dir.Handle("o1")
-				w.dir.OwnerOfKey("k1")
+				w.dir.Key("k1")
 			}
 		})
 	}
 	for i := range 50 {
 		id := func(prefix string) string { return fmt.Sprint(prefix, i) }
-		w.own(id("o"), owner.HandleChosen{Handle: id("handle-")}, owner.APIKeyRegistered{KeyID: id("k")},
+		w.own(id("o"), owner.HandleChosen{Handle: id("handle-")}, key(id("k"), byte(i/2)),
 			owner.BotRegistered{BotID: id("b"), Name: id("Bot "), Mode: ladder.Standard}, owner.BotRegistered{BotID: id("p"), Mode: ladder.Parley})
 		w.own(id("o"), owner.BotPaused{BotID: id("b")}, owner.BotRemoved{BotID: id("p")}, owner.BotUnpaused{BotID: id("b")}, owner.BotRenamed{BotID: id("b"), Name: id("Re")})
 	}
@@ -236,6 +293,7 @@ func TestRebuildEqualsTheLiveDirectory(t *testing.T) {
 	w.own("o1", owner.Suspended{})
 	w.own("o2", owner.BotPaused{BotID: "b2", By: owner.ByMisses})
 	w.own("o3", owner.Deleted{})
+	w.own("o4", owner.APIKeyRevoked{KeyID: "k4", By: owner.ByOtherAccount})
 	rebuilt := directory.New()
 	runner := arenatest.Follow(t, w.log, rebuilt)
 	require.NoError(t, runner.Sync(t.Context()))
@@ -257,12 +315,13 @@ func TestRestartedDirectoryEqualsOneThatNeverStopped(t *testing.T) {
 	}
 	restart()
 	for _, e := range []owner.Event{
-		owner.SignedUp{OwnerID: "ada"}, owner.HandleChosen{Handle: "ada"}, owner.APIKeyRegistered{KeyID: "k1"},
+		owner.SignedUp{OwnerID: "ada"}, owner.HandleChosen{Handle: "ada"}, key("k1", 1), key("k2", 1), key("k3", 2),
 		owner.BotRegistered{BotID: "b1", Name: "One", Mode: ladder.Standard, URL: "https://one.example"},
 		owner.BotRegistered{BotID: "b2", Name: "Two", Mode: ladder.Parley, URL: "https://two.example"},
 		owner.BotPaused{BotID: "b1", By: owner.ByMisses}, owner.Notified{BotID: "b1"}, owner.Suspended{}, owner.BotPaused{BotID: "b2", By: owner.ByOperator},
 		owner.BotUnpaused{BotID: "b1"}, owner.Restored{}, owner.BotRemoved{BotID: "b1"}, owner.BotUnpaused{BotID: "b2", By: owner.ByOperator},
-		owner.BotPaused{BotID: "b2", By: owner.ByMisses}, owner.HandleChosen{Handle: "countess"}, owner.Deleted{},
+		owner.BotPaused{BotID: "b2", By: owner.ByMisses}, owner.HandleChosen{Handle: "countess"},
+		owner.APIKeyRevoked{KeyID: "k1", By: owner.ByOtherAccount}, owner.APIKeyRevoked{KeyID: "k3", By: owner.ByOtherAccount}, owner.Notified{KeyID: "k1"}, owner.Deleted{},
 	} {
 		w.own("ada", e)
 		uninterrupted := directory.New()
@@ -277,7 +336,9 @@ func TestRestartedDirectoryEqualsOneThatNeverStopped(t *testing.T) {
 func (w *followed) same(other *directory.Directory) {
 	w.t.Helper()
 	answers := func(d *directory.Directory) []any {
-		all := []any{d.Deleted(0), d.Handle("ada"), d.NoticesOwed()}
+		bots, keys := d.NoticesOwed()
+		slices.SortFunc(keys, func(a, b directory.Key) int { return strings.Compare(a.ID, b.ID) })
+		all := []any{d.Deleted(0), d.Handle("ada"), bots, keys}
 		for _, id := range []string{"b1", "b2", "b3", "b49", "p4"} {
 			b, ok := d.Bot(id)
 			all = append(all, b, ok)
@@ -287,9 +348,14 @@ func (w *followed) same(other *directory.Directory) {
 			slices.SortFunc(active, func(a, b directory.Bot) int { return strings.Compare(a.ID, b.ID) })
 			all = append(all, active)
 		}
-		for _, key := range []string{"k1", "k2", "k3"} {
-			id, ok := d.OwnerOfKey(key)
-			all = append(all, id, ok)
+		for _, id := range []string{"k1", "k2", "k3", "k4"} {
+			k, ok := d.Key(id)
+			all = append(all, k, ok)
+		}
+		for n := range byte(3) {
+			same := d.KeysOf(key("", n).PublicKey)
+			slices.SortFunc(same, func(a, b directory.Key) int { return strings.Compare(a.ID, b.ID) })
+			all = append(all, same)
 		}
 		return all
 	}

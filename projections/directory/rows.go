@@ -36,7 +36,8 @@ func (d *Directory) Flush(tx *projections.Tx) error {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(d.changed.keys)) {
-		if err := tx.Exec("INSERT OR REPLACE INTO keys VALUES (?, ?)", id, d.keys[id]); err != nil {
+		k := d.keys[id]
+		if err := tx.Exec("INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?, ?)", id, k.OwnerID, k.PublicKey, k.Revoked, k.NoticeOwed); err != nil {
 			return err
 		}
 	}
@@ -83,12 +84,13 @@ func (d *Directory) Load(rows *sql.DB) error {
 	}{
 		{"SELECT id, handle, suspended, deleted FROM owners ORDER BY deleted, id", d.readOwner},
 		{"SELECT id, owner, name, mode, url, status, registered, changed, paused_by, suspended, notified FROM bots ORDER BY registered, id", d.readBot},
-		{"SELECT id, owner FROM keys", d.readKey},
+		{"SELECT id, owner, public_key, revoked, notice_owed FROM keys ORDER BY id", d.readKey},
 	} {
 		if err := projections.Each(rows, part.read, part.query); err != nil {
 			return err
 		}
 	}
+	clear(d.changed.keys) // the rows are up to date
 	return nil
 }
 
@@ -129,10 +131,10 @@ func (d *Directory) readBot(scan projections.Scan) error {
 }
 
 func (d *Directory) readKey(scan projections.Scan) error {
-	var id, ownerID string
-	if err := scan(&id, &ownerID); err != nil {
+	var k Key
+	if err := scan(&k.ID, &k.OwnerID, &k.PublicKey, &k.Revoked, &k.NoticeOwed); err != nil {
 		return err
 	}
-	d.keys[id] = ownerID
+	d.setKey(k)
 	return nil
 }

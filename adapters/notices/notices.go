@@ -1,14 +1,16 @@
-// Package pausemail pauses bots that miss their matches, and sends one email to
-// the owner for each pause. Call [Pauser.PauseForMisses] for each bot to pause,
-// and [Pauser.Run] to send the emails.
+// Package notices emails owners about what happened to their accounts: the arena
+// paused a bot that missed its matches, or a key moved to another account. Call
+// [Notifier.Run] to send the emails, and [Notifier.PauseForMisses] for each bot to
+// pause.
 //
 // An event of the account records that the email was sent. So the package
 // retries a failed email, even after a restart, and does not repeat an email
 // that was recorded.
 //
-// The package does not know which bots miss matches, or how an email is
-// delivered. The packages matchmaker and mail are responsible for this.
-package pausemail
+// The package does not know which bots miss matches, why a key moves, or how an
+// email is delivered. The packages matchmaker, auth and mail are responsible for
+// this.
+package notices
 
 import (
 	"context"
@@ -33,18 +35,19 @@ type Accounts interface {
 // Directory finds bots.
 type Directory interface {
 	Bot(botID string) (directory.Bot, bool)
-	// NoticesOwed lists the paused bots for which no email was sent yet.
-	NoticesOwed() []directory.Bot
+	// NoticesOwed lists the paused bots and the moved keys for which no email was
+	// sent yet.
+	NoticesOwed() ([]directory.Bot, []directory.Key)
 }
 
-// Mailer sends emails.
+// Mailer sends emails. Each method returns when a mail server or a folder has the
+// email. page is the URL of the web page on which the owner can act.
 type Mailer interface {
-	// SendBotPaused returns when a mail server or a folder has the email. page is
-	// the URL of the web page on which the owner can unpause the bot.
 	SendBotPaused(ctx context.Context, to string, b owner.Bot, page string) error
+	SendKeyMoved(ctx context.Context, to string, k owner.Key, page string) error
 }
 
-// Options configure a Pauser. All fields are required.
+// Options configure a Notifier. All fields are required.
 type Options struct {
 	Accounts  Accounts
 	Directory Directory
@@ -61,16 +64,15 @@ const (
 	useless   = 7 * 24 * time.Hour // after this time the email is no longer sent
 )
 
-// Pauser pauses bots and sends emails to their owners. It is safe for
-// concurrent use, except for Run. Only one process on each log may call Run,
-// and only once.
-type Pauser struct {
-	o    Options
-	page string
+// Notifier pauses bots and sends emails to owners. It is safe for concurrent use,
+// except for Run. Only one process on each log may call Run, and only once.
+type Notifier struct {
+	o         Options
+	dashboard string
 
-	// These fields belong to Run.
-	sent    map[string]time.Time // bot id → the time of the pause whose email was sent, but not recorded yet
-	retries map[string]retry     // bot id → the next try after a failure
+	// These fields belong to Run. Ids are those of bots and keys.
+	sent    map[string]time.Time // id → the time of the change whose email was sent, but not recorded yet
+	retries map[string]retry     // id → the next try after a failure
 }
 
 type retry struct {
@@ -78,10 +80,10 @@ type retry struct {
 	wait time.Duration // before this retry
 }
 
-// New returns a Pauser. Its Run method sends the emails.
-func New(o Options) *Pauser {
-	return &Pauser{
-		o: o, page: strings.TrimSuffix(o.BaseURL, "/") + "/dashboard",
+// New returns a Notifier. Its Run method sends the emails.
+func New(o Options) *Notifier {
+	return &Notifier{
+		o: o, dashboard: strings.TrimSuffix(o.BaseURL, "/") + "/dashboard",
 		sent: map[string]time.Time{}, retries: map[string]retry{},
 	}
 }
@@ -89,12 +91,12 @@ func New(o Options) *Pauser {
 // PauseForMisses pauses a bot that has missed its matches since a time. It does
 // nothing if the bot was removed, or if the bot's status has changed since that
 // time.
-func (p *Pauser) PauseForMisses(ctx context.Context, botID string, since time.Time) error {
-	b, ok := p.o.Directory.Bot(botID)
+func (n *Notifier) PauseForMisses(ctx context.Context, botID string, since time.Time) error {
+	b, ok := n.o.Directory.Bot(botID)
 	if !ok {
 		return owner.ErrBotUnknown
 	}
-	_, _, err := p.o.Accounts.Change(ctx, b.OwnerID, metadata(botID), func(a owner.Account) ([]owner.Event, error) {
+	_, _, err := n.o.Accounts.Change(ctx, b.OwnerID, metadata("misses of "+botID), func(a owner.Account) ([]owner.Event, error) {
 		return a.PauseForMisses(botID, since)
 	})
 	if errors.Is(err, owner.ErrBotUnknown) {
@@ -103,6 +105,6 @@ func (p *Pauser) PauseForMisses(ctx context.Context, botID string, since time.Ti
 	return err
 }
 
-func metadata(botID string) eventstore.Metadata {
-	return eventstore.Metadata{At: time.Now(), Correlation: "misses of " + botID}
+func metadata(correlation string) eventstore.Metadata {
+	return eventstore.Metadata{At: time.Now(), Correlation: correlation}
 }

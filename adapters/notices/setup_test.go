@@ -1,4 +1,4 @@
-package pausemail_test
+package notices_test
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/adapters/matchmaker"
-	"hexarena/adapters/pausemail"
+	"hexarena/adapters/notices"
 	"hexarena/domain/ladder"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
@@ -46,6 +46,7 @@ type fixture struct {
 	down      map[string]bool // bots that never answer
 	seats     []time.Time     // the times at which ada's bot was seated
 	mails     []owner.Bot
+	moved     []owner.Key
 	pages     []string // the page URLs in the emails
 	mailFails bool     // whether sending emails fails
 	logFails  bool     // whether changing accounts fails
@@ -58,7 +59,7 @@ type process struct {
 	accounts *accounts.Accounts
 	dir      *directory.Directory
 	runner   *projections.Runner
-	pauser   *pausemail.Pauser
+	notifier *notices.Notifier
 	ladder   *matchmaker.Ladder
 }
 
@@ -96,15 +97,15 @@ func (f *fixture) start() {
 	p := &process{accounts: accounts.New(f.log), dir: directory.New()}
 	f.process = p
 	p.runner = arenatest.Follow(f.t, f.log, p.dir)
-	p.pauser = pausemail.New(pausemail.Options{Accounts: flakyAccounts{p.accounts, f}, Directory: p.dir, Mailer: f, BaseURL: "https://arena.example", Logger: logger})
+	p.notifier = notices.New(notices.Options{Accounts: flakyAccounts{p.accounts, f}, Directory: p.dir, Mailer: f, BaseURL: "https://arena.example", Logger: logger})
 	p.ladder = matchmaker.NewLadder(f.log, matchmaker.LadderOptions{Mode: ladder.Standard, Rest: rest, PlatformKey: "cGxhdGZvcm0=", SeedKeys: seedKeys{}, Logger: logger})
 	m := matchmaker.New(matchmaker.Options{
-		Ladders: []*matchmaker.Ladder{p.ladder}, Directory: f, Referee: f, Pauser: p.pauser, Tick: tick, Logger: logger,
+		Ladders: []*matchmaker.Ladder{p.ladder}, Directory: f, Referee: f, Pauser: p.notifier, Tick: tick, Logger: logger,
 	})
 	ctx, cancel := context.WithCancel(f.t.Context())
 	var all sync.WaitGroup
 	all.Go(func() { m.Run(ctx) })
-	all.Go(func() { p.pauser.Run(ctx) })
+	all.Go(func() { p.notifier.Run(ctx) })
 	f.stop = func() { cancel(); all.Wait() }
 }
 
@@ -158,6 +159,17 @@ func (f *fixture) SendBotPaused(_ context.Context, to string, b owner.Bot, page 
 	}
 	f.mails, f.pages = append(f.mails, b), append(f.pages, page)
 	require.Equal(f.t, fmt.Sprintf("%s@example.org", b.Name), to)
+	return nil
+}
+
+func (f *fixture) SendKeyMoved(_ context.Context, to string, k owner.Key, page string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.mailFails {
+		return errNoMail
+	}
+	f.moved, f.pages = append(f.moved, k), append(f.pages, page)
+	require.Equal(f.t, fmt.Sprintf("%s@example.org", k.Name), to)
 	return nil
 }
 

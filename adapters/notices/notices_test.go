@@ -1,6 +1,7 @@
-package pausemail_test
+package notices_test
 
 import (
+	"bytes"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -136,7 +137,7 @@ func TestFailedMailIsRetriedAndSentOnce(t *testing.T) {
 		f.set(func() { f.mailFails = true })
 		pass(7*day + time.Hour)
 		require.Equal(t, owner.Paused, f.bot("ada").Status)
-		require.Contains(t, f.lines.String(), "mail about a paused bot not sent")
+		require.Contains(t, f.lines.String(), "email to an owner not sent")
 		require.NotContains(t, f.lines.String(), "ada@example.org")
 		require.Zero(t, f.stored("ada", "OwnerNotified"))
 		f.restart()
@@ -213,6 +214,35 @@ func TestUselessMailIsNotSent(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The owner of a key that moved to another account gets one email, even if the mail
+// server or the log fails, or the process restarts.
+func TestOwnerOfAMovedKeyGetsOneMail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t)
+		defer func() { f.stop() }()
+		f.set(func() { f.mailFails = true })
+		for _, id := range []string{"k1", "k2"} {
+			f.own("ada", owner.APIKeyRegistered{KeyID: id, Name: "ada", PublicKey: bytes.Repeat([]byte{7}, 32)})
+		}
+		f.own("ada", owner.APIKeyRevoked{KeyID: "k1", By: owner.ByOtherAccount}, owner.APIKeyRevoked{KeyID: "k2"})
+		pass(time.Hour)
+		require.NotContains(t, f.lines.String(), "ada@example.org")
+		f.restart()
+		f.set(func() { f.mailFails, f.logFails = false, true })
+		pass(5 * time.Hour)
+		f.set(func() { f.logFails = false })
+		pass(2 * time.Hour)
+		f.restart()
+		pass(day)
+		f.set(func() {
+			require.Len(t, f.moved, 1)
+			require.Equal(t, "k1", f.moved[0].ID)
+			require.Equal(t, []string{"https://arena.example/dashboard/keys"}, f.pages)
+		})
+		require.Equal(t, 1, f.stored("ada", "OwnerNotified"))
+	})
 }
 
 func TestOwnerReceivesAtMostFiveMailsPerHour(t *testing.T) {

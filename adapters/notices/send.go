@@ -1,0 +1,111 @@
+package notices
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"hexarena/domain/owner"
+)
+
+// Run sends the emails until ctx ends. It begins with the emails that an
+// earlier process did not send.
+func (n *Notifier) Run(ctx context.Context) {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for {
+		n.sendAll(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+func (n *Notifier) sendAll(ctx context.Context) {
+	for _, o := range n.owed() {
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Now().Before(n.retries[o.id].at) {
+			continue
+		}
+		if err := n.send(ctx, o); err != nil {
+			n.retryLater(ctx, o, err)
+			continue
+		}
+		delete(n.sent, o.id)
+		delete(n.retries, o.id)
+	}
+}
+
+// notice is an email that an owner has not received.
+type notice struct {
+	ownerID string
+	id      string // of the bot or the key
+	topic
+}
+
+// owed returns the notices that the directory lists, in a fixed order.
+func (n *Notifier) owed() []notice {
+	bots, keys := n.o.Directory.NoticesOwed()
+	var all []notice
+	for _, b := range bots {
+		all = append(all, notice{b.OwnerID, b.ID, pausedBot(b.ID)})
+	}
+	for _, k := range keys {
+		all = append(all, notice{k.OwnerID, k.ID, movedKey(k.ID)})
+	}
+	slices.SortFunc(all, func(a, b notice) int { return cmp.Compare(a.id, b.id) })
+	return all
+}
+
+// errLater delays an email because the owner has already received the maximum
+// number of emails for one hour.
+var errLater = errors.New("the owner has received the maximum number of emails for one hour")
+
+// send sends one email and then records it. If the process ends in between, the
+// owner receives the email twice, with the same id. In the opposite order, a
+// crash could lose the email.
+func (n *Notifier) send(ctx context.Context, o notice) error {
+	ctx, cancel := context.WithTimeout(ctx, sendTime)
+	defer cancel()
+	account, err := n.o.Accounts.Load(ctx, o.ownerID)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	since, ok := o.since(account)
+	if !ok || now.Sub(since) > useless {
+		return nil
+	}
+	if !n.sent[o.id].Equal(since) {
+		if account.MayNotify(now) != nil {
+			return errLater
+		}
+		address, err := n.o.Accounts.Address(ctx, o.ownerID)
+		if err != nil {
+			return err
+		}
+		if err := o.mail(ctx, n, address, account); err != nil {
+			return err
+		}
+		n.sent[o.id] = since
+	}
+	_, _, err = n.o.Accounts.Change(ctx, o.ownerID, metadata(o.correlation()), func(a owner.Account) ([]owner.Event, error) {
+		return o.record(a), nil
+	})
+	return err
+}
+
+func (n *Notifier) retryLater(ctx context.Context, o notice, err error) {
+	wait := min(max(2*n.retries[o.id].wait, firstWait), longWait)
+	n.retries[o.id] = retry{at: time.Now().Add(wait), wait: wait}
+	if !errors.Is(err, errLater) && ctx.Err() == nil {
+		n.o.Logger.WarnContext(ctx, "email to an owner not sent; retrying", slog.String("about", o.correlation()), slog.Duration("in", wait), slog.Any("error", err))
+	}
+}
