@@ -51,6 +51,9 @@ type Authenticator interface {
 	SignOut(ctx context.Context, c owner.Caller, m eventstore.Metadata) (*http.Cookie, error)
 	// Delete deletes a caller's account and releases its address and handle.
 	Delete(ctx context.Context, c owner.Caller, m eventstore.Metadata) ([]*http.Cookie, eventstore.Position, error)
+	// RegisterKey registers a key for a caller. If the key is active in another
+	// account, it moves only with a proof.
+	RegisterKey(ctx context.Context, c owner.Caller, k owner.NewKey, proof string, m eventstore.Metadata) (owner.Key, eventstore.Position, error)
 }
 
 // Checker checks bot URLs.

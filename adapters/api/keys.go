@@ -3,8 +3,6 @@ package api
 import (
 	"encoding/base64"
 
-	"github.com/google/uuid"
-
 	"hexarena/adapters/rest"
 	"hexarena/domain/owner"
 )
@@ -40,12 +38,11 @@ func (s *Server) registerKey(c *call, in *newKey) (rest.Key, error) {
 	if err != nil {
 		return rest.Key{}, err
 	}
-	id := uuid.NewString()
-	account, err := c.change(func(a owner.Account) ([]owner.Event, error) { return a.RegisterKey(id, key, c.caller) })
+	registered, at, err := s.Auth.RegisterKey(c.ctx, c.caller, key, in.Body.Proof, c.meta)
 	if err != nil {
 		return rest.Key{}, err
 	}
-	registered, _ := account.Key(id)
+	c.await(at)
 	return keyBody(registered), nil
 }
 

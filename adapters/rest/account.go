@@ -1,6 +1,12 @@
 package rest
 
-import "hexarena/domain/owner"
+import (
+	"encoding/base64"
+	"net/url"
+	"strings"
+
+	"hexarena/domain/owner"
+)
 
 // Account is an account as its owner sees it.
 type Account struct {
@@ -45,4 +51,14 @@ type NewKey struct {
 	Name      string   `json:"name" minLength:"1" maxLength:"40"`
 	PublicKey string   `json:"publicKey" doc:"An OpenSSH public-key line, a PEM block, or the base64 encoding of the key's 32 bytes."`
 	Scopes    []string `json:"scopes,omitempty" nullable:"false" enum:"bots.read,bots.write,keys.read,keys.write,account.read,account.write"`
+	Proof     string   `json:"proof,omitempty" doc:"The base64 encoding of the key's signature of its challenge. Needed only if the key is active in another account, whose registration is then revoked."`
+}
+
+// KeyChallenge returns the text whose signature proves that an account has the
+// private half of a public key. base is the URL of the arena. The text names the
+// arena and the account, so the signature is worth nothing to another arena or
+// account (docs/protocol.md#moving-a-key-to-another-account). No signed request
+// begins with the same letters.
+func KeyChallenge(base *url.URL, accountID string, public []byte) string {
+	return "hexarena key proof\n" + strings.ToLower(base.Host) + "\n" + accountID + "\n" + base64.StdEncoding.EncodeToString(public)
 }

@@ -21,7 +21,15 @@ const holdAt = "HEXARENA_TEST_HOLD_AT"
 const (
 	atFolded = "folded" // the read model has folded a seating, and no head includes it
 	atSigned = "signed" // a signed head includes a seating, and no bot has been dialed
+
+	atClaimed = "claimed" // an account has claimed a public key, and the other account still has the key
+	atYielded = "yielded" // the other account has lost the key, and the claimant does not have it yet
 )
+
+// heldLines maps points to the beginning of the log line at which a goroutine stops.
+var heldLines = map[string]string{
+	atSigned: "a signed head includes the seating", atClaimed: "claimed a public key", atYielded: "an account yielded a public key",
+}
 
 func hold(point string) {
 	fmt.Println("held at " + point)
@@ -57,15 +65,14 @@ func parsed(args []string) (config, *kong.Kong, error) {
 	return c.Serve.config, parser, err
 }
 
-// holder is a log handler that stops the goroutine which logs that a signed head
-// includes a seating.
+// holder is a log handler that stops the goroutine which logs the line of a point.
 type holder struct {
 	slog.Handler
 	point string
 }
 
 func (h holder) Handle(ctx context.Context, r slog.Record) error {
-	if h.point == atSigned && strings.HasPrefix(r.Message, "a signed head includes the seating") {
+	if line, ok := heldLines[h.point]; ok && strings.HasPrefix(r.Message, line) {
 		hold(h.point)
 	}
 	return h.Handler.Handle(ctx, r)

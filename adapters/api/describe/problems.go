@@ -26,7 +26,7 @@ var ownErrors = map[string][]error{
 	"delete-me":           {owner.ErrOwnerSuspended, problem.ExampleConflict},
 	"confirm-sign-in":     {owner.ErrLinkInvalid, eventstore.ErrUnavailable, problem.ExampleConflict},
 	"sign-out":            {problem.ExampleConflict},
-	"register-key":        {owner.ErrKeyLimit, owner.ErrKeyExists, owner.ErrScopeMissing},
+	"register-key":        {owner.ErrKeyLimit, owner.ErrKeyExists, owner.ErrProofNeeded, owner.ErrScopeMissing, projections.ErrStopped},
 	"register-bot":        {problem.ExampleDeniedURL, owner.ErrBotLimit, problem.ExampleFailedCheck},
 	"change-bot":          {problem.ExampleDeniedURL, owner.ErrBotLimit, owner.ErrBotSuspended, problem.ExampleFailedCheck},
 	"list-matches":        {projections.ErrStopped},

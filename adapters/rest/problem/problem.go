@@ -70,6 +70,8 @@ var table = Table{
 	{owner.ErrBotLimit, http.StatusConflict, "bot_limit"},
 	{owner.ErrKeyLimit, http.StatusConflict, "key_limit"},
 	{owner.ErrKeyExists, http.StatusConflict, "key_exists"},
+	{owner.ErrProofNeeded, http.StatusConflict, "proof_needed"},
+	{owner.ErrKeyContested, http.StatusServiceUnavailable, "busy"},
 	{owner.ErrBotSuspended, http.StatusConflict, "suspended"},
 	{owner.ErrHandleTaken, http.StatusConflict, "handle_taken"},
 	{eventstore.ErrUnavailable, http.StatusServiceUnavailable, "log_unavailable"},

@@ -3,9 +3,13 @@ package remote
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,30 +61,72 @@ type keysAdd struct {
 
 // Run registers a key. If it is the user's own key, later commands sign with it.
 func (c keysAdd) Run(ctx context.Context, s *session) error {
-	own := c.Public == ""
-	if own && c.KeyID == "" {
-		s.keyFile = "" // --key names the key to register, not the key to sign with
-	}
-	var file, line string
-	var err error
-	if own {
-		file, line, err = publicHalf(c.Key)
-	} else {
-		line, err = publicKey(c.Public)
-	}
-	if err != nil {
-		return err
-	}
-	key, err := ask[rest.Key](ctx, s, post(owner.KeysWrite, "/keys", rest.NewKey{Name: c.Name, PublicKey: line, Scopes: c.Scopes}))
-	if err != nil {
-		return err
-	}
-	if own {
-		if err := s.remember(key.value.ID, file, key.value.Scopes); err != nil {
+	if c.Public != "" {
+		line, err := publicKey(c.Public)
+		if err != nil {
 			return err
 		}
+		return askAndShow(ctx, s, c.registration(line, ""), printKey)
+	}
+	if c.KeyID == "" {
+		s.keyFile = "" // --key names the key to register, not the key to sign with
+	}
+	file, private, err := privateHalf(c.Key)
+	if err != nil {
+		return err
+	}
+	key, err := c.registerOwn(ctx, s, private)
+	if err != nil {
+		return err
+	}
+	if err := s.remember(key.value.ID, file, key.value.Scopes); err != nil {
+		return err
 	}
 	return show(s, key, printKey)
+}
+
+func (c keysAdd) registration(public, proof string) request {
+	return post(owner.KeysWrite, "/keys", rest.NewKey{Name: c.Name, PublicKey: strings.TrimSpace(public), Scopes: c.Scopes, Proof: proof})
+}
+
+// registerOwn registers a key whose private half is on this machine. If the key is
+// active in another account, registerOwn repeats the call with a proof.
+func (c keysAdd) registerOwn(ctx context.Context, s *session, private ed25519.PrivateKey) (answer[rest.Key], error) {
+	line, err := client.PublicLine(private)
+	if err != nil {
+		return answer[rest.Key]{}, err
+	}
+	first := *s
+	first.json = false // so that a refusal is printed only if it is the last one
+	key, err := ask[rest.Key](ctx, &first, c.registration(line, ""))
+	var refusal *client.Refusal
+	switch {
+	case !errors.As(err, &refusal):
+		return key, err
+	case refusal.Code != "proof_needed":
+		s.showRefusal(refusal)
+		return key, err
+	}
+	proof, err := s.proofOf(ctx, private)
+	if err != nil {
+		return key, fmt.Errorf("another account uses this key, and the proof needs your account's id: %w", err)
+	}
+	return ask[rest.Key](ctx, s, c.registration(line, proof))
+}
+
+// proofOf returns the proof that the user has the private half of a key. The
+// session's own URL names the arena, so the proof is useless to any other arena.
+func (s *session) proofOf(ctx context.Context, private ed25519.PrivateKey) (string, error) {
+	me, err := ask[rest.Account](ctx, s, get(owner.AccountRead, "/me"))
+	if err != nil {
+		return "", err
+	}
+	base, err := url.Parse(s.base)
+	if err != nil {
+		return "", err
+	}
+	challenge := rest.KeyChallenge(base, me.value.ID, private.Public().(ed25519.PublicKey))
+	return base64.StdEncoding.EncodeToString(ed25519.Sign(private, []byte(challenge))), nil
 }
 
 // publicKey reads a public key from a file, or from standard input.
@@ -107,23 +153,19 @@ func publicKey(file string) (string, error) {
 // format.
 const maxKeyFile = 16 << 10
 
-// publicHalf reads a private key from a file. It returns the file's absolute path
-// and the public key as a line to register.
-func publicHalf(file string) (path, line string, err error) {
+// privateHalf reads a private key from a file, and returns the file's absolute path
+// too.
+func privateHalf(file string) (path string, private ed25519.PrivateKey, err error) {
 	if file == "" {
 		if file, err = defaultKeyFile(); err != nil {
-			return "", "", err
+			return "", nil, err
 		}
 	}
 	if path, err = filepath.Abs(file); err != nil {
-		return "", "", err
+		return "", nil, err
 	}
-	private, err := readKey(path)
-	if err != nil {
-		return "", "", err
-	}
-	line, err = client.PublicLine(private)
-	return path, strings.TrimSpace(line), err
+	private, err = readKey(path)
+	return path, private, err
 }
 
 // remember makes later commands sign with a key.
@@ -144,7 +186,7 @@ type keysUse struct {
 
 // Run makes later commands sign with a key that was registered elsewhere.
 func (c keysUse) Run(s *session) error {
-	file, _, err := publicHalf(c.Key)
+	file, _, err := privateHalf(c.Key)
 	if err != nil {
 		return err
 	}

@@ -144,13 +144,18 @@ func (s *session) callAs(ctx context.Context, credentials client.Options, r requ
 	if !errors.As(err, &refusal) {
 		return answer, err
 	}
-	if s.json && refusal.Code != "" {
-		fmt.Fprintf(s.out, "%s\n", refusal.Body)
-	}
+	s.showRefusal(refusal)
 	if refusal.Status == http.StatusUnauthorized && refusal.Code == "unauthenticated" {
 		return answer, fmt.Errorf("%w: your credentials expired or were revoked; run arena sign-in EMAIL", err)
 	}
 	return answer, err
+}
+
+// showRefusal prints the problem of a refused call if the user wants JSON.
+func (s *session) showRefusal(r *client.Refusal) {
+	if s.json && r.Code != "" {
+		fmt.Fprintf(s.out, "%s\n", r.Body)
+	}
 }
 
 // credentials chooses the credentials for a call. Its first choice is the key that
