@@ -124,7 +124,7 @@ func TestMetricsShowTheLog(t *testing.T) {
 	require.NoError(t, a.log.Ping(t.Context()))
 	for range 2 { // the second call must also work
 		answer := httptest.NewRecorder()
-		a.adminHandler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		a.adminHandler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "http://localhost/metrics", nil))
 		require.Equal(t, http.StatusOK, answer.Code)
 		for _, name := range []string{
 			`arena_log_appends_total{result="conflict"} 0`, `arena_log_reads_total{result="done"} 0`, "arena_log_conflicts_total 0",
