@@ -203,20 +203,48 @@ func (s *Store) Secret() ([]byte, error) {
 	return secret, s.DB.Set(secretKey, secret, pebble.Sync)
 }
 
-// Batch gathers records that are written together.
+// Batch is a set of records that Write wrote together.
 type Batch struct{ batch *pebble.Batch }
 
-// NewBatch returns an empty batch.
-func (s *Store) NewBatch() Batch { return Batch{s.DB.NewBatch()} }
+// batchOverhead is what a record uses in a batch besides its value and the name
+// of its stream, at most, in bytes.
+const batchOverhead = 64
 
-// Put adds a record and its index entry.
-func (b Batch) Put(r *record.Record) error {
+// Write writes records and their index entries, without waiting for their sync.
+// After a crash, the log has either all of them or none.
+func (s *Store) Write(records []record.Record) (b Batch, err error) {
+	defer recoverInto(&err, "write the log")
+	size := 0
+	for i := range records {
+		size += records[i].Size() + len(records[i].Stream) + batchOverhead
+	}
+	b = Batch{s.DB.NewBatchWithSize(size)}
+	// Pebble sorts the keys in memory. It is faster if sorted keys come together,
+	// so all records are before all index entries.
+	for i := range records {
+		if err := b.put(&records[i]); err != nil {
+			return b, err
+		}
+	}
+	for i := range records {
+		if err := b.index(&records[i]); err != nil {
+			return b, err
+		}
+	}
+	return b, s.DB.ApplyNoSyncWait(b.batch, pebble.Sync)
+}
+
+func (b Batch) put(r *record.Record) error {
 	op := b.batch.SetDeferred(1+indexLen, r.Size())
 	copy(op.Key, logKey(r.Position))
 	r.Append(op.Value[:0])
 	if err := op.Finish(); err != nil {
 		return fmt.Errorf("write record at %d: %w", r.Position, err)
 	}
+	return nil
+}
+
+func (b Batch) index(r *record.Record) error {
 	var position [indexLen]byte
 	binary.BigEndian.PutUint64(position[:], r.Position)
 	if err := b.batch.Set(StreamKey(r.Stream, r.Revision), position[:], nil); err != nil {
@@ -225,19 +253,7 @@ func (b Batch) Put(r *record.Record) error {
 	return nil
 }
 
-// Size is the size of the batch in bytes.
-func (b Batch) Size() int { return b.batch.Len() }
-
-// Empty reports whether the batch has no records.
-func (b Batch) Empty() bool { return b.batch.Empty() }
-
-// Apply writes the batch without waiting for its sync.
-func (s *Store) Apply(b Batch) (err error) {
-	defer recoverInto(&err, "write the log")
-	return s.DB.ApplyNoSyncWait(b.batch, pebble.Sync)
-}
-
-// WaitForSync waits until an applied batch is on disk.
+// WaitForSync waits until the batch is on disk.
 func (b Batch) WaitForSync() error {
 	if err := b.batch.SyncWait(); err != nil {
 		return fmt.Errorf("sync the log: %w", err)
@@ -245,7 +261,7 @@ func (b Batch) WaitForSync() error {
 	return nil
 }
 
-// Close frees a batch that was applied and synced, or is empty.
+// Close frees a batch after its sync.
 func (b Batch) Close() { _ = b.batch.Close() } // nothing is left that can fail
 
 // IsDamage reports whether an error means that stored bytes have changed.

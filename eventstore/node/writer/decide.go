@@ -117,11 +117,12 @@ func (w *Writer) compareStored(r *Request, h storage.Head) (retry *Outcome, err 
 // append adds a request's events. An append to a soft-deleted stream undeletes it.
 func (w *Writer) append(r *Request, h storage.Head) (Outcome, error) {
 	first, soft := h.Last+1, h.Meta.SoftDeleted()
-	position, err := uint64(0), error(nil)
+	position := uint64(0)
 	if len(r.Events) > 0 {
-		position, err = w.add(r.Stream, &h, r.Events)
+		position = w.add(r.Stream, &h, r.Events)
 	}
-	if err == nil && soft {
+	var err error
+	if soft {
 		err = w.undelete(r.Stream, first)
 	}
 	if err == nil && record.IsMetadataStream(r.Stream) && len(r.Events) > 0 {
@@ -170,10 +171,7 @@ func (w *Writer) writeMeta(stream, data string) (position uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	position, err = w.add(record.MetadataPrefix+stream, &meta, []Proposed{{ID: uuid.New(), JSON: true, Type: record.TypeMetadata, Data: data}})
-	if err != nil {
-		return 0, err
-	}
+	position = w.add(record.MetadataPrefix+stream, &meta, []Proposed{{ID: uuid.New(), JSON: true, Type: record.TypeMetadata, Data: data}})
 	h, err := w.head(stream)
 	if err != nil {
 		return 0, err
@@ -196,8 +194,8 @@ func (w *Writer) decideTombstone(r *Request, h storage.Head) (Outcome, error) {
 		return Outcome{Verdict: WrongVersion, Current: h.Last}, nil
 	}
 	h.Last = record.TombstoneRevision - 1
-	position, err := w.add(r.Stream, &h, []Proposed{{ID: uuid.New(), Type: record.TypeStreamDeleted}})
-	return Outcome{Current: h.Last, Position: position}, err
+	position := w.add(r.Stream, &h, []Proposed{{ID: uuid.New(), Type: record.TypeStreamDeleted}})
+	return Outcome{Current: h.Last, Position: position}, nil
 }
 
 func fitsDelete(r *Request, h storage.Head) bool {

@@ -5,6 +5,7 @@ package writer
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -19,18 +20,17 @@ import (
 
 // Bounds of the writer.
 const (
-	groupBytes     = 4 << 20 // a group that has grown beyond this is committed
-	unsyncedGroups = 64      // groups that may wait for their sync
-	knownHeads     = 1 << 15 // streams whose head is remembered; up to twice as many
-	knownIDs       = 1 << 16 // event ids that are remembered; up to twice as many
-	warmIDs        = 1 << 13 // event ids that are read when the log is opened
+	groupBytes = 4 << 20 // a group that has grown beyond this is committed
+	knownHeads = 1 << 15 // streams whose head is remembered; up to twice as many
+	knownIDs   = 1 << 16 // event ids that are remembered; up to twice as many
+	warmIDs    = 1 << 13 // event ids that are read when the log is opened
 )
 
 // Writer owns the write path of the log: every append and every delete passes
-// through its two goroutines.
+// through its goroutine.
 //
 //	call ─► admission ─► queue ─► decide ─► group ─► commit ─► sync ─► publish ─► answer
-//	        (caller)              └──── first goroutine ────┘  └── second goroutine ──┘
+//	        (caller)              └─────────────── the writer's goroutine ──────────────┘
 //
 // Admission. A caller takes a slot before it receives events from its client,
 // so appends that are not answered yet use a bounded amount of memory. The slot
@@ -39,7 +39,7 @@ const (
 // slot and frees it when the request's group is done.
 //
 // Decide. Begin adds the request to an unbounded queue (admission bounds it).
-// The first goroutine takes the whole queue and decides its requests one after
+// The goroutine takes the whole queue and decides its requests one after
 // another, in the order of their arrival. A decision compares the expected
 // revision with the stream's head, recognizes retries by event id, and adds
 // records to the current group. This is the only goroutine that assigns
@@ -48,23 +48,21 @@ const (
 // adds no record, but its answer joins the group as well. The answer may depend
 // on a record of the same group, or of an earlier group that is not synced yet.
 //
-// Group commit. When the queue is empty, or the group exceeds groupBytes, the
-// group is committed: one Pebble batch contains all its records and index
-// entries. So the log has either all records of a request or none. Records of
-// the current group cannot be read from the store yet. So a second request for
-// a stream that the group has written commits the group first. commit hands the
-// batch to Pebble, which appends it to its write-ahead log, and does not wait
-// for the sync. It then passes the group to the second goroutine. While the
-// second goroutine waits for the disk, the first decides the next group. So one
-// sync of the disk covers all requests that arrived during the previous one. At
-// most unsyncedGroups groups wait. While that many wait, the first goroutine
-// waits too.
+// Group commit. After the last request of the queue, or when the group exceeds
+// groupBytes, the group is committed: one Pebble batch contains all its records
+// and index entries. So the log has either all records of a request or none.
+// Records of the current group cannot be read from the store yet. So a second
+// request for a stream that the group has written commits the group first.
+// commit hands the batch to Pebble, which appends it to its write-ahead log, and
+// does not wait for the sync.
 //
-// Sync and acknowledgment. The second goroutine handles groups in the order of
-// their commit. It waits until the group's batch is on disk. Then it publishes
-// the records in the tail, which shows them to readers and wakes subscribers.
-// Only then does it answer the requests. Nobody, neither the caller nor any
-// reader, ever sees an event that a power loss could remove.
+// Sync and acknowledgment. When all requests of the queue are committed, the
+// goroutine waits until the batch of each group is on disk, in the order of their
+// commit. One sync of the disk often covers all of them. Meanwhile new requests
+// arrive in the queue, and share the next sync. After the sync of a group, the
+// goroutine publishes its records in the tail, which shows them to readers and
+// wakes subscribers. Only then does it answer the requests. Nobody, neither the
+// caller nor any reader, ever sees an event that a power loss could remove.
 //
 // Failures. There are three kinds:
 //
@@ -88,16 +86,16 @@ type Writer struct {
 	mu     sync.Mutex // guards queue and closed
 	queue  []*Request
 	closed bool
-	wake   *openlog.Watcher // wakes the deciding goroutine
+	wake   *openlog.Watcher // wakes the writer's goroutine
 
-	// The deciding goroutine owns these fields.
-	next    uint64 // the next record's position
-	created int64  // the last record's creation time
-	heads   *recent.Map[string, storage.Head]
-	ids     *recent.Map[eventKey, eventAt]
-	group   *group
+	// The writer's goroutine owns these fields.
+	next      uint64 // the next record's position
+	created   int64  // the last record's creation time
+	heads     *recent.Map[string, storage.Head]
+	ids       *recent.Map[eventKey, eventAt]
+	group     *group
+	committed []*group // groups that are not finished, oldest first
 
-	groups   chan *group // from the deciding goroutine to the syncing one
 	running  sync.WaitGroup
 	applying atomic.Bool   // Pebble is writing, and may be stuck
 	stored   atomic.Uint64 // events
@@ -105,8 +103,9 @@ type Writer struct {
 
 // group is a set of requests that are committed and synced together.
 type group struct {
-	batch   storage.Batch
+	batch   storage.Batch // set by commit, if there are records
 	records []record.Record
+	bytes   uint64              // size of the records
 	touched map[string]struct{} // streams that the group writes, by OriginalOf
 	answers []answer
 }
@@ -133,14 +132,12 @@ func New(log *openlog.Log) (*Writer, error) {
 		created: end.Created,
 		heads:   recent.New[string, storage.Head](knownHeads),
 		ids:     recent.New[eventKey, eventAt](knownIDs),
-		groups:  make(chan *group, unsyncedGroups),
 	}
 	for _, r := range known {
 		w.ids.Put(eventKey{r.ID, r.Stream}, eventAt{r.Revision, r.Position})
 	}
-	w.group = w.newGroup()
-	w.running.Go(w.decideAll)
-	w.running.Go(w.syncAll)
+	w.group = newGroup()
+	w.running.Go(w.run)
 	return w, nil
 }
 
@@ -188,8 +185,8 @@ func (w *Writer) enqueue(requests ...*Request) bool {
 }
 
 // Stop lets the writer finish the queued requests and rejects later ones. If
-// the log has failed, the writer's goroutines end immediately, unless Pebble
-// blocks them.
+// the log has failed, the writer's goroutine ends immediately, unless Pebble
+// blocks it.
 func (w *Writer) Stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -214,14 +211,15 @@ func (w *Writer) take() (queue []*Request, closed bool) {
 	return queue, w.closed
 }
 
-func (w *Writer) decideAll() {
-	defer close(w.groups)
+func (w *Writer) run() {
 	for range w.wake.Wake() {
+		runtime.Gosched() // calls that are ready queue their requests first, and share the sync
 		queue, closed := w.take()
 		for _, r := range queue {
 			w.handle(r)
 		}
 		w.commit()
+		w.finishAll()
 		if closed {
 			return
 		}
@@ -230,7 +228,7 @@ func (w *Writer) decideAll() {
 
 // handle decides one request, in the current group or in a new one.
 func (w *Writer) handle(r *Request) {
-	if _, ok := w.group.touched[record.OriginalOf(r.Stream)]; ok || w.group.batch.Size() > groupBytes {
+	if _, ok := w.group.touched[record.OriginalOf(r.Stream)]; ok || w.group.bytes > groupBytes {
 		w.commit()
 	}
 	if w.Life.HasFailed() {
@@ -244,36 +242,33 @@ func (w *Writer) handle(r *Request) {
 	w.group.answers = append(w.group.answers, answer{r, out})
 }
 
-func (w *Writer) newGroup() *group {
-	return &group{batch: w.Store.NewBatch(), touched: make(map[string]struct{})}
-}
+func newGroup() *group { return &group{touched: make(map[string]struct{})} }
 
-// commit hands the current group to Pebble and to the syncing goroutine.
+// commit hands the records of the current group to Pebble.
 func (w *Writer) commit() {
 	g := w.group
 	if len(g.answers) == 0 {
 		return
 	}
-	w.group = w.newGroup()
-	if err := w.apply(g.batch); err != nil {
-		w.Life.Fail(err)
+	w.group = newGroup()
+	w.committed = append(w.committed, g)
+	if len(g.records) == 0 || w.Life.HasFailed() {
+		return
 	}
-	w.groups <- g
-}
-
-func (w *Writer) apply(b storage.Batch) error {
 	w.applying.Store(true)
 	defer w.applying.Store(false)
-	if b.Empty() || w.Life.HasFailed() {
-		return nil
+	var err error
+	if g.batch, err = w.Store.Write(g.records); err != nil {
+		w.Life.Fail(err)
 	}
-	return w.Store.Apply(b)
 }
 
-func (w *Writer) syncAll() {
-	for g := range w.groups {
+func (w *Writer) finishAll() {
+	for _, g := range w.committed {
 		w.finish(g)
 	}
+	clear(w.committed)
+	w.committed = w.committed[:0]
 }
 
 // finish waits for a group's sync, then publishes its records and answers its
@@ -282,15 +277,15 @@ func (w *Writer) finish(g *group) {
 	if w.Life.HasFailed() {
 		return
 	}
-	if !g.batch.Empty() {
+	if len(g.records) > 0 {
 		if err := g.batch.WaitForSync(); err != nil {
 			w.Life.Fail(err)
 			return
 		}
+		g.batch.Close()
 	}
 	w.Tail.Publish(g.records)
 	w.stored.Add(uint64(len(g.records)))
-	g.batch.Close()
 	for _, a := range g.answers {
 		a.to.Slot.Leave()
 		a.to.done <- a.outcome
@@ -299,21 +294,20 @@ func (w *Writer) finish(g *group) {
 
 // add appends events to a stream in the current group, and updates the stream's
 // head. It returns the position of the last event.
-func (w *Writer) add(stream string, h *storage.Head, events []Proposed) (position uint64, err error) {
+func (w *Writer) add(stream string, h *storage.Head, events []Proposed) (position uint64) {
 	g := w.group
 	for i := range events {
 		r := w.record(stream, h.Last+1, &events[i])
-		if err := g.batch.Put(&r); err != nil {
-			return 0, err
-		}
 		g.records = append(g.records, r)
-		w.next += uint64(r.Size())
+		size := uint64(r.Size())
+		g.bytes += size
+		w.next += size
 		h.Last, h.Position = int64(r.Revision), r.Position
 		w.ids.Put(eventKey{r.ID, stream}, eventAt{r.Revision, r.Position})
 	}
 	w.heads.Put(stream, *h)
 	g.touched[record.OriginalOf(stream)] = struct{}{}
-	return h.Position, nil
+	return h.Position
 }
 
 func (w *Writer) record(stream string, revision int64, e *Proposed) record.Record {
