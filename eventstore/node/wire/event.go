@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"strconv"
 
+	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/encoding/proto"
@@ -20,7 +21,8 @@ import (
 // The node encodes events by hand, without message objects.
 type Frame []byte
 
-// codec is gRPC's own protobuf codec, but passes frames through unchanged.
+// codec is gRPC's own protobuf codec, but passes frames through unchanged, and
+// decodes usual appends by hand.
 type codec struct{ encoding.CodecV2 }
 
 // NewCodec returns the codec of the node's servers.
@@ -31,6 +33,13 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 		return mem.BufferSlice{mem.SliceBuffer(*f)}, nil
 	}
 	return c.CodecV2.Marshal(v)
+}
+
+func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	if m, ok := v.(*api.AppendReq); ok && len(data) == 1 && decodeAppend(data[0].ReadOnlyData(), m) {
+		return nil
+	}
+	return c.CodecV2.Unmarshal(data, v)
 }
 
 // Field numbers of ReadResp and of the messages in it.

@@ -108,10 +108,11 @@ func printable(text string) string {
 // Status converts any error to the status that the client of a call gets, and sets
 // the call's trailers. It logs an error that the client did not cause.
 func Status(ctx context.Context, logger *slog.Logger, err error) error {
+	if err == nil {
+		return nil
+	}
 	var r *Refusal
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &r):
 		if r.trailers != nil {
 			_ = grpc.SetTrailer(ctx, r.trailers) // fails only outside of a call
