@@ -71,28 +71,38 @@ type result[T any] struct {
 	err   error
 }
 
+// sendGrace is how long a call may continue to send after its deadline.
+const sendGrace = 200 * time.Millisecond
+
 // call runs f in a goroutine and returns the result of f. If the context ends
 // or the generation retires first, call immediately returns an error. The
 // goroutine may then continue to run, because the client does not always return
 // when its context ends.
-func call[T any](ctx context.Context, l *Log, g *generation, f func(context.Context, *es.Client) (T, error)) (T, error) {
+//
+// The context of f ends a little after that. The delay avoids a data race: if an
+// append is canceled while it is sent, the client reads the response's trailers
+// while gRPC writes them.
+func call[T any](ctx context.Context, l *Log, g *generation, f func(context.Context, *es.Client) (T, error)) (value T, err error) {
 	done := make(chan result[T], 1)
-	err := l.run(ctx, g, bindWithGrace, func(ctx context.Context) {
+	bound, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	err = l.run(bound, g, cancel, func(ctx context.Context) {
 		var r result[T]
 		r.err = g.retireIfUnavailable(guarded(func() (err error) { r.value, err = f(ctx, g.client); return err }))
 		done <- r
 	})
 	if err != nil {
-		return result[T]{}.value, err
+		return value, err
 	}
 	select {
 	case r := <-done:
 		return r.value, r.err
 	case <-ctx.Done():
-		return result[T]{}.value, ctx.Err()
+		err = ctx.Err()
 	case <-g.retired:
-		return result[T]{}.value, g.reason()
+		err = g.reason()
 	}
+	time.AfterFunc(sendGrace, cancel)
+	return value, err
 }
 
 // stream runs f in a goroutine. It passes each value that f emits to a callback
@@ -106,8 +116,10 @@ func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *e
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	bound, end := context.WithCancel(ctx) // also ends with the generation
+	stop := context.AfterFunc(g.life, end)
 	values, done := make(chan T, readAhead), make(chan error, 1)
-	err = l.run(ctx, g, bindAtOnce, func(ctx context.Context) {
+	err = l.run(bound, g, func() { stop(); end() }, func(ctx context.Context) {
 		defer close(values)
 		emit := func(value T) bool {
 			g.noteAnswer()
@@ -141,50 +153,25 @@ func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *e
 	}
 }
 
-// run calls f in a goroutine, with the context that bind derives from ctx. The
-// goroutine may outlive ctx and the generation for as long as the client needs.
-func (l *Log) run(ctx context.Context, g *generation, bind binder, f func(context.Context)) error {
+// run calls f in a goroutine, and then calls release. The goroutine may outlive
+// ctx and the generation for as long as the client needs. If run returns an
+// error, it called only release.
+func (l *Log) run(ctx context.Context, g *generation, release func(), f func(context.Context)) error {
 	if !g.begin() {
+		release()
 		return g.reason()
 	}
-	ctx, release := bind(ctx, g)
-	connecting := newConnecting(ctx, g)
+	c := &connecting{Context: ctx, generation: g}
 	end := func() {
-		connecting.done()
+		c.done()
 		release()
 		g.end()
 	}
-	if !l.start(func() { defer end(); f(connecting) }) {
+	if !l.start(func() { defer end(); f(c) }) {
 		end()
 		return ErrClosed
 	}
 	return nil
-}
-
-// binder makes the context for a call to the client. The context ends when the
-// caller calls release. It also ends with ctx or the generation, either
-// immediately or a little later.
-type binder func(ctx context.Context, g *generation) (bound context.Context, release func())
-
-// bindAtOnce ends the context as soon as ctx or the generation ends.
-func bindAtOnce(ctx context.Context, g *generation) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(g.life, cancel)
-	return ctx, func() { stop(); cancel() }
-}
-
-// sendGrace is how long a call may continue to send after its deadline.
-const sendGrace = 200 * time.Millisecond
-
-// bindWithGrace ends the context a little after ctx or the generation. By then,
-// the caller has returned. The delay avoids a data race: if an append is
-// cancelled while it is sent, the client reads the response's trailers while
-// gRPC writes them.
-func bindWithGrace(ctx context.Context, g *generation) (context.Context, func()) {
-	bound, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	later := func() { time.AfterFunc(sendGrace, cancel) }
-	stopCall, stopLife := context.AfterFunc(ctx, later), context.AfterFunc(g.life, later)
-	return bound, func() { stopCall(); stopLife(); cancel() }
 }
 
 // guarded turns a panic of the client into an error. The client panics when it

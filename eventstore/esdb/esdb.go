@@ -39,6 +39,7 @@ type Log struct {
 	closing context.Context // ends when Close begins
 	close   context.CancelFunc
 	running sync.WaitGroup // counts all goroutines of the Log
+	idle    chan func()    // to goroutines that wait for a function to run
 	metrics *metrics
 
 	// The functions that reach the server. Tests replace them.
@@ -74,7 +75,7 @@ func open(config es.Configuration, logger *slog.Logger, pace pace) *Log {
 	closing, cancel := context.WithCancel(context.Background())
 	return &Log{
 		config: config, logger: logger, pace: pace, closing: closing, close: cancel,
-		metrics: newMetrics(), dial: dial, probe: probe,
+		metrics: newMetrics(), idle: make(chan func()), dial: dial, probe: probe,
 	}
 }
 
@@ -102,13 +103,29 @@ func (l *Log) Ping(ctx context.Context) error {
 }
 
 // start runs f in a goroutine that Close waits for. It returns false if the log is
-// closed.
+// closed. After f, the goroutine waits for another function. Its stack has then
+// already grown to what a call to the client needs. Growing a new stack for each
+// call took a tenth of the client's CPU time for an append.
 func (l *Log) start(f func()) bool {
+	select {
+	case l.idle <- f:
+		return true
+	default:
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return false
 	}
-	l.running.Go(f)
+	l.running.Go(func() {
+		for f != nil {
+			f()
+			select {
+			case f = <-l.idle:
+			case <-l.closing.Done():
+				f = nil
+			}
+		}
+	})
 	return true
 }

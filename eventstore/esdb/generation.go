@@ -170,18 +170,14 @@ func (g *generation) log(logger *slog.Logger) es.LoggingFunc {
 // not do so.
 type connecting struct {
 	context.Context
-	once      *sync.Once
-	connected func()
+	generation *generation
+	once       sync.Once
 }
 
-func newConnecting(ctx context.Context, g *generation) connecting {
-	return connecting{Context: ctx, once: new(sync.Once), connected: g.connected}
-}
-
-func (c connecting) done() { c.once.Do(c.connected) }
+func (c *connecting) done() { c.once.Do(c.generation.connected) }
 
 // Deadline returns the deadline of the inner context.
-func (c connecting) Deadline() (time.Time, bool) {
+func (c *connecting) Deadline() (time.Time, bool) {
 	c.done()
 	return c.Context.Deadline()
 }
