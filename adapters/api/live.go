@@ -70,7 +70,7 @@ func (s *Server) streamLive(c *call, in *liveQuery) (out stream, err error) {
 	if err := s.liveReady(c.ctx); err != nil {
 		return out, err
 	}
-	return stream{s.Live.WatchAll(in.Mode)}, nil
+	return stream{s.Live.WatchAll(in.Mode), paceAll}, nil
 }
 
 func (s *Server) streamMatch(c *call, in *liveMatch) (stream, error) {
@@ -83,7 +83,7 @@ func (s *Server) streamMatch(c *call, in *liveMatch) (stream, error) {
 			return live.NewEnded(last, m)
 		},
 		func() (source, bool) { return s.Live.Watch(in.ID, lastEventID(c.request.Header)) })
-	return stream{reader}, err
+	return stream{source: reader}, err
 }
 
 // whileLive returns the result of ended if the match has ended, and otherwise the

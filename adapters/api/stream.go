@@ -24,6 +24,10 @@ const (
 	stopTime = time.Second
 	// lastTime is how long the write that ends a stream may take.
 	lastTime = time.Second
+	// paceAll is the minimum time between two writes to a stream of all matches. If
+	// many matches are running, records arrive faster than that, and one write
+	// sends many of them.
+	paceAll = 250 * time.Millisecond
 	// streamBuffer is how many bytes the operating system may buffer for a reader.
 	// If more bytes are waiting, the reader is slow, and its stream skips to the
 	// newest frame.
@@ -38,7 +42,10 @@ type source interface {
 }
 
 // stream is an answer that continues as server-sent events.
-type stream struct{ source }
+type stream struct {
+	source
+	pace time.Duration // minimum time between two writes; 0: none
+}
 
 // streams is the state that all open streams share.
 type streams struct {
@@ -73,7 +80,7 @@ func (s stream) write(c *call, status int) {
 		_ = conn.SetWriteBuffer(streamBuffer)
 	}
 	streams := c.server.streams
-	out := streamWriter{control: http.NewResponseController(w.Writer), w: w.Writer, stopping: streams.stopping.Done(), writeTime: streams.writeTime}
+	out := streamWriter{control: http.NewResponseController(w.Writer), w: w.Writer, stopping: streams.stopping.Done(), writeTime: streams.writeTime, pace: s.pace}
 	// A write that waits for its reader delays the shutdown by at most stopTime. A
 	// write to a reader that keeps reading can complete within that time.
 	cut := make(chan struct{})
@@ -94,6 +101,7 @@ type streamWriter struct {
 	w         http.ResponseWriter
 	stopping  <-chan struct{}
 	writeTime time.Duration
+	pace      time.Duration
 }
 
 func (s *streamWriter) follow(ctx context.Context, from source) {
@@ -103,6 +111,9 @@ func (s *streamWriter) follow(ctx context.Context, from source) {
 	for {
 		records, more, ended := from.Take()
 		if len(records) > 0 && !s.send(records...) || ended {
+			return
+		}
+		if s.pace > 0 && !s.pause(ctx) {
 			return
 		}
 		select {
@@ -117,6 +128,19 @@ func (s *streamWriter) follow(ctx context.Context, from source) {
 			return
 		}
 	}
+}
+
+// pause waits between two writes. It returns false if the stream must end.
+func (s *streamWriter) pause(ctx context.Context) bool {
+	timer := time.NewTimer(s.pace)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+	case <-s.stopping:
+	}
+	return false
 }
 
 // send reports whether the reader received the records.
