@@ -1,8 +1,6 @@
 package api
 
 import (
-	"encoding/json"
-	"fmt"
 	"reflect"
 
 	"hexarena/adapters/rest/httpgzip"
@@ -60,9 +58,9 @@ func (c *call) answer(status int, out any) error {
 		a.write(c, status)
 		return nil
 	}
-	encoded, err := json.Marshal(out)
+	encoded, err := encodeJSON(out)
 	if err != nil {
-		return fmt.Errorf("encode an answer: %w", err)
+		return err
 	}
 	encodedJSON(encoded).write(c, status)
 	return nil

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"golang.org/x/sync/semaphore"
 
 	"hexarena/adapters/api/describe"
 	"hexarena/adapters/api/ratelimit"
@@ -111,6 +112,7 @@ type Server struct {
 	description *describe.Document
 	crossSite   *http.CrossOriginProtection
 	limiter     *ratelimit.Limiter
+	turns       *semaphore.Weighted // of expensive calls
 	streams     *streams
 	responses   *responseCache
 	documents   map[string]*response
@@ -128,7 +130,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		Options: o, crossSite: http.NewCrossOriginProtection(), limiter: ratelimit.New(o.Limits, o.TrustedProxies, o.Now),
-		streams: newStreams(), responses: newResponseCache(maxCached),
+		turns: newTurns(), streams: newStreams(), responses: newResponseCache(maxCached),
 	}
 	if err := s.trustOrigin(); err != nil {
 		return nil, err

@@ -62,6 +62,7 @@ func (nobody) Check(context.Context, string, string) iter.Seq[rest.Step] {
 	return slices.Values[[]rest.Step](nil)
 }
 func (nobody) Rows(string) ([]leaderboard.Row, error)              { return nil, nil }
+func (nobody) Games(string) int                                    { return 0 }
 func (nobody) RowsAt(string, time.Time) ([]leaderboard.Row, error) { return nil, nil }
 func (nobody) History(string) (api.BotHistory, bool, error)        { return api.BotHistory{}, false, nil }
 

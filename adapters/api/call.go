@@ -38,6 +38,7 @@ type call struct {
 	account owner.Account // the caller's account, if find loaded it
 
 	closeStream func() // set if the answer is a stream
+	endTurn     func() // set by heavy
 }
 
 func (s *Server) newCall(c echo.Context) *call {
@@ -51,8 +52,18 @@ func (s *Server) newCall(c echo.Context) *call {
 // end releases the call's resources.
 func (c *call) end() {
 	c.cancel()
+	c.giveUpTurn()
 	if c.closeStream != nil {
 		c.closeStream()
+	}
+}
+
+// giveUpTurn ends the call's turn. It must do so before the answer is written, because
+// a slow client could otherwise keep the turn.
+func (c *call) giveUpTurn() {
+	if c.endTurn != nil {
+		c.endTurn()
+		c.endTurn = nil
 	}
 }
 
@@ -82,7 +93,20 @@ func (c *call) countAddress() (ratelimit.Counted, error) {
 	if c.isInternalRead() {
 		return ratelimit.Counted{}, nil
 	}
-	return c.server.limiter.CountAddress(c.header(), c.request, c.class)
+	return c.server.limiter.CountAddress(c.header(), c.request, c.class, 1)
+}
+
+// heavy counts an expensive call as n calls more, and waits for its turn. Handlers of
+// calls that need no credentials use it, before the expensive part.
+func (c *call) heavy(n int) (err error) {
+	if n == 0 || c.isInternalRead() {
+		return nil
+	}
+	if _, err := c.server.limiter.CountAddress(c.header(), c.request, c.class, n); err != nil {
+		return err
+	}
+	c.endTurn, err = c.server.Turn(c.ctx)
+	return err
 }
 
 // countAccount counts a verified call against the caller's account instead of the

@@ -117,6 +117,7 @@ func serve[In, Out any](c *call, e *endpoint, b binding.Binding, parameter func(
 		return invalid
 	}
 	out, err := run(c, &in)
+	c.giveUpTurn()
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,9 @@ type BotHistory struct {
 	Owner string
 }
 
+// A long history counts as one call more for each so many completed matches.
+const historyPerCall = 2000
+
 type historyQuery struct {
 	ID      string `path:"id"`
 	Aborted string `query:"aborted" enum:"true,false" doc:"If true, list the aborted matches instead of the completed matches."`
@@ -24,6 +27,9 @@ type historyQuery struct {
 // find finds every bot that has begun a match, even if the bot was removed.
 // Bots that have not begun a match are visible only to their owners.
 func (q *historyQuery) find(c *call) (err error) {
+	if err := c.heavy(c.server.Leaderboard.Games(q.ID) / historyPerCall); err != nil {
+		return err
+	}
 	var ok bool
 	q.history, ok, err = c.server.Leaderboard.History(q.ID)
 	if err == nil && !ok {

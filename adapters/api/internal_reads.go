@@ -10,8 +10,9 @@ import (
 )
 
 // A web page of the arena counts as one call by its reader, even if the page
-// reads from the API several times (docs/adr/0028-a-page-calls-the-api.md).
-// CountPage counts the page. The page reads through InternalReads, which does
+// reads from the API several times (docs/adr/0028-a-page-calls-the-api.md). Some
+// pages count as more calls (docs/protocol.md, "Rate limits"). CountPage counts
+// the page. The page reads through InternalReads, which does
 // not count GET calls. Changes by the page's forms count like any other call.
 
 // internalReadKey is the context key that marks a request of InternalReads.
@@ -30,11 +31,21 @@ func (c *call) isInternalRead() bool {
 	return internal && c.request.Method == http.MethodGet
 }
 
-// CountPage counts a web page against its reader's address, and writes the
-// remaining calls to the headers h. If the reader is over the limit, CountPage
+// CountPage counts a web page against its reader's address, as n calls, and writes
+// the remaining calls to the headers h. If the reader is over the limit, CountPage
 // returns the number of seconds to wait, and otherwise 0.
-func (s *Server) CountPage(h http.Header, r *http.Request) int {
-	_, err := s.limiter.CountAddress(h, r, ratelimit.AnyCall)
+func (s *Server) CountPage(h http.Header, r *http.Request, n int) int {
+	return s.count(h, r, ratelimit.AnyCall, n)
+}
+
+// CountFile is like CountPage, for a file that a page loads. Files have a limit of
+// their own.
+func (s *Server) CountFile(h http.Header, r *http.Request) int {
+	return s.count(h, r, ratelimit.File, 1)
+}
+
+func (s *Server) count(h http.Header, r *http.Request, class ratelimit.Class, n int) int {
+	_, err := s.limiter.CountAddress(h, r, class, n)
 	var limited *problem.RateLimited
 	if errors.As(err, &limited) {
 		return limited.After

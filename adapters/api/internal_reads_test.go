@@ -40,9 +40,9 @@ func TestPageCountsAsOneCall(t *testing.T) {
 	page.RemoteAddr = "192.0.2.8:4711"
 	h := http.Header{}
 	for range 600 {
-		require.Zero(t, a.server.CountPage(h, page))
+		require.Zero(t, a.server.CountPage(h, page, 1))
 	}
-	require.Equal(t, 60, a.server.CountPage(h, page))
+	require.Equal(t, 60, a.server.CountPage(h, page, 1))
 	require.Contains(t, h.Get("RateLimit"), `"all";r=0`)
 	a.anyone().do(http.MethodGet, "/health", nil, from("192.0.2.8")).refused()
 }

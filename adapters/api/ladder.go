@@ -18,6 +18,7 @@ const (
 	plainText = "text/plain; charset=utf-8"
 
 	defaultEvents = 100     // events of a page without a limit
+	eventsPerCall = 300     // a page counts as one call more for each so many events
 	maxEventBytes = 1 << 20 // a page ends after this many bytes of data
 )
 
@@ -127,6 +128,9 @@ func (s *Server) listLadderEvents(c *call, in *eventsQuery) (out maybeEncoded[re
 	limit := defaultEvents
 	if in.Limit != nil {
 		limit = *in.Limit
+	}
+	if err := c.heavy(limit / eventsPerCall); err != nil {
+		return out, err
 	}
 	page := rest.LadderEvents{Mode: in.Mode, Size: size}
 	if page.Events, err = s.ladderEvents(c.ctx, in.Mode, in.From, min(limit, size-in.From)); err != nil {

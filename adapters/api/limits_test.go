@@ -3,9 +3,14 @@ package api_test
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
+	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -13,15 +18,17 @@ import (
 	"hexarena/adapters/api"
 	"hexarena/adapters/api/ratelimit"
 	"hexarena/adapters/rest"
+	"hexarena/adapters/rest/problem"
+	"hexarena/projections/leaderboard"
 )
 
 // limited returns an arena with the default limits, behind a proxy on this
 // machine, so that a test can call from any address.
-func limited(t *testing.T) *arena {
-	return newArena(t, func(o *api.Options) {
-		o.Limits = ratelimit.Defaults()
-		o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-	})
+func limited(t *testing.T) *arena { return newArena(t, withLimits) }
+
+func withLimits(o *api.Options) {
+	o.Limits = ratelimit.Defaults()
+	o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 }
 
 // from sets the address that the server sees as the caller's.
@@ -119,6 +126,95 @@ func TestAnswersShowTheLimits(t *testing.T) {
 	require.Equal(t, 60*time.Second, over.refused())
 	require.Contains(t, over.header.Get("RateLimit"), `"registrations";r=0;t=60`)
 	require.Contains(t, over.json["detail"], "more than 10 registrations")
+}
+
+// A call that takes the arena much time counts as several calls. Ordinary calls to the
+// same endpoints count as one.
+func TestHeavyCallsCountAsSeveral(t *testing.T) {
+	s := newSpectated(t, withLimits)
+	ended, running := "/matches/"+s.four.MatchID, "/matches/"+s.running.MatchID
+	s.counts(map[string]int{
+		ended: 1, ended + "/frames": 3, ended + "/frames?seat=all": 3, running + "/frames": 1, "/bots/" + s.bots[0] + "/history": 1,
+	})
+	s.counts(map[string]int{ended: 1, ended + "/frames": 1})
+	for limit := range 40 {
+		s.anyone().do("GET", fmt.Sprintf("%s/frames?limit=%d", ended, 1000+limit), nil, from("198.51.100.1")).is(200)
+	}
+	s.anyone().do("GET", ended, nil, from("198.51.100.1")).refused()
+}
+
+// Long histories and past rankings count as more calls.
+func TestLongAnswersCountAsSeveral(t *testing.T) {
+	s := newSpectated(t, withLimits, func(o *api.Options) { o.Leaderboard = crowded{o.Leaderboard} })
+	s.counts(map[string]int{"/bots/" + s.bots[0] + "/history": 3, "/leaderboard": 1, "/leaderboard?at=2026-09-06T12:00:00Z": 3})
+}
+
+// Half of the processors work on expensive calls. Further ones wait, but not for
+// long, and other calls do not wait.
+func TestExpensiveCallsTakeTurns(t *testing.T) {
+	s := newSpectated(t)
+	var ends []func()
+	for range max(1, runtime.GOMAXPROCS(0)/2) {
+		end, err := s.server.Turn(t.Context())
+		require.NoError(t, err)
+		ends = append(ends, end)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		_, err := s.server.Turn(t.Context())
+		require.ErrorIs(t, err, problem.ErrBusy)
+		require.Equal(t, 5*time.Second, time.Since(begun))
+	})
+	s.get("/health").is(200)
+	s.get("/matches/" + s.four.MatchID).is(200)
+	frames := make(chan *answer)
+	go func() { frames <- s.get("/matches/" + s.four.MatchID + "/frames") }()
+	for _, end := range ends {
+		end()
+	}
+	(<-frames).is(200)
+
+	slow := &slowClient{httptest.NewRecorder(), s}
+	s.server.ServeHTTP(slow, httptest.NewRequest(http.MethodGet, "/matches/"+s.four.MatchID+"/frames?seat=all", nil))
+	require.Equal(t, http.StatusOK, slow.Code)
+}
+
+// slowClient requires that a call gives up its turn before its answer is written.
+type slowClient struct {
+	*httptest.ResponseRecorder
+	*spectated
+}
+
+func (c *slowClient) Write(b []byte) (int, error) {
+	end, err := c.server.Turn(c.t.Context())
+	require.NoError(c.t, err)
+	end()
+	return c.ResponseRecorder.Write(b)
+}
+
+// crowded is a leaderboard with more bots, which have played more matches.
+type crowded struct{ api.Leaderboard }
+
+func (crowded) Games(string) int { return 4500 }
+
+func (crowded) Rows(string) ([]leaderboard.Row, error) {
+	return slices.Repeat([]leaderboard.Row{{Rank: 1, GamesPlayed: 1}}, 1200), nil
+}
+
+// counts makes each call once, from its own address, and requires that it counts as
+// a number of calls.
+func (s *spectated) counts(want map[string]int) {
+	s.t.Helper()
+	n := 0
+	for target, calls := range want {
+		n++
+		s.pass(time.Minute)
+		got := s.anyone().do("GET", target, nil, from(fmt.Sprintf("192.0.2.%d", n))).is(200)
+		require.Contains(s.t, got.header.Get("RateLimit"), fmt.Sprintf(`"all";r=%d;t=60`, 600-calls), target)
+		if strings.Contains(got.header.Get("RateLimit"), "match-reads") {
+			require.Contains(s.t, got.header.Get("RateLimit"), fmt.Sprintf(`"match-reads";r=%d;t=60`, 120-calls), target)
+		}
+	}
 }
 
 func TestLimitsAreByCaller(t *testing.T) {

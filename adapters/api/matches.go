@@ -47,6 +47,10 @@ type framesQuery struct {
 	Seat  string `query:"seat" enum:"0,1,2,3,all" doc:"For an ended match, also include the cards of this seat, or of all seats."`
 }
 
+// framesCalls is how many calls more the frames of an ended match count as if they
+// are not cached.
+const framesCalls = 2
+
 // defaultPage is the number of matches in one answer if the caller sets no
 // limit.
 const defaultPage = 50
@@ -113,6 +117,11 @@ func (s *Server) getFrames(c *call, in *framesQuery) (out maybeEncoded[rest.Fram
 		return out, problem.InvalidQuery("seat", "is a seat without a player")
 	}
 	key := fmt.Sprintf("frames %s %d %d %s", in.ID, in.After, in.Limit, in.Seat)
+	if summary.Status != matches.Running && c.server.responses.find(key) == nil {
+		if err := c.heavy(framesCalls); err != nil {
+			return out, err
+		}
+	}
 	return answerMatch(c, summary, key, func(ctx context.Context) (rest.Frames, error) { return s.framesBody(ctx, summary, in) })
 }
 

@@ -18,8 +18,8 @@ const (
 	rankingStale = 500 * time.Millisecond
 )
 
-// rankings stores each mode's ranking, encoded and compressed. It is safe for
-// concurrent use.
+// rankings stores each mode's ranking, encoded, both plain and compressed. It is safe
+// for concurrent use.
 type rankings struct {
 	making singleflight.Group
 
@@ -91,10 +91,12 @@ func (k *rankings) make(mode string, board Leaderboard) (*ranking, error) {
 	if err != nil {
 		return nil, err
 	}
-	encoded, err := newJSONResponse(revalidated, rest.Leaderboard{Mode: mode, Rows: rows})
+	plain, err := encodeJSON(rest.Leaderboard{Mode: mode, Rows: rows})
 	if err != nil {
 		return nil, err
 	}
+	encoded := newResponse("application/json", revalidated, plain)
+	encoded.plain = plain
 	made := &ranking{response: encoded, version: version, rows: len(rows), current: current}
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -53,6 +53,9 @@ func (r *readSide) Rows(mode string) ([]leaderboard.Row, error) {
 // Version implements api.Leaderboard.
 func (r *readSide) Version() (uint64, error) { return r.board.Version() + r.people.Version(), nil }
 
+// Games implements api.Leaderboard.
+func (r *readSide) Games(botID string) int { return r.board.Games(botID) }
+
 // RowsAt implements api.Leaderboard.
 func (r *readSide) RowsAt(mode string, at time.Time) ([]leaderboard.Row, error) {
 	return r.board.RowsAt(mode, at, r.names)
@@ -84,9 +87,9 @@ type spectated struct {
 	seated          *arenatest.Game // not started
 }
 
-func newSpectated(t *testing.T) *spectated {
+func newSpectated(t *testing.T, edits ...func(*api.Options)) *spectated {
 	t.Helper()
-	a := newArena(t)
+	a := newArena(t, edits...)
 	p := arenatest.New(t, a.log, 5)
 	p.Own("ada", owner.SignedUp{OwnerID: "ada"}, owner.HandleChosen{Handle: "countess"})
 	bots := p.Register("ada", ladder.Standard, "Ann", "Bea", "Cat", "Dot", "Eve")

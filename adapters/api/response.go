@@ -31,7 +31,8 @@ type response struct {
 	policy       string // the Content-Security-Policy of a page
 	etag         string
 	compressed   []byte
-	size         int // uncompressed
+	size         int    // uncompressed
+	plain        []byte // the uncompressed answer, if it is kept for clients that do not accept gzip
 }
 
 func newResponse(contentType, cacheControl string, content []byte) *response {
@@ -44,11 +45,19 @@ func newResponse(contentType, cacheControl string, content []byte) *response {
 }
 
 func newJSONResponse(cacheControl string, v any) (*response, error) {
+	encoded, err := encodeJSON(v)
+	if err != nil {
+		return nil, err
+	}
+	return newResponse("application/json", cacheControl, encoded), nil
+}
+
+func encodeJSON(v any) ([]byte, error) {
 	encoded, err := json.Marshal(v)
 	if err != nil {
 		return nil, fmt.Errorf("encode an answer: %w", err)
 	}
-	return newResponse("application/json", cacheControl, encoded), nil
+	return encoded, nil
 }
 
 // write implements answer.
@@ -75,6 +84,10 @@ func (r *response) write(c *call, status int) {
 	}
 	h.Set("Content-Length", strconv.Itoa(r.size))
 	w.WriteHeader(status)
+	if r.plain != nil {
+		_, _ = w.Write(r.plain)
+		return
+	}
 	_ = r.expand(w)
 }
 

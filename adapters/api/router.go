@@ -23,7 +23,7 @@ func (s *Server) newRouter() *echo.Echo {
 	e.HTTPErrorHandler = func(err error, c echo.Context) {
 		// A call that matches no endpoint also counts. The call is refused
 		// anyway, so an error of CountAddress is ignored.
-		_, _ = s.limiter.CountAddress(c.Response().Header(), c.Request(), ratelimit.AnyCall)
+		_, _ = s.limiter.CountAddress(c.Response().Header(), c.Request(), ratelimit.AnyCall, 1)
 		s.refuse(c, routingError(err))
 	}
 	e.Use(s.prepare, exactPath, knownMethod)

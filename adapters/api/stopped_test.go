@@ -33,6 +33,7 @@ func (stopped) Rows(string) ([]leaderboard.Row, error) { return nil, errStopped 
 
 func (stopped) Version() (uint64, error) { return 0, errStopped }
 
+func (stopped) Games(string) int                                    { return 0 }
 func (stopped) RowsAt(string, time.Time) ([]leaderboard.Row, error) { return nil, errStopped }
 
 func (stopped) History(string) (api.BotHistory, bool, error) {

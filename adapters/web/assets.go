@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 
 	"hexarena/adapters/rest/httpgzip"
@@ -112,6 +113,11 @@ func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request, name string,
 		return
 	}
 	h := w.Header()
+	if wait := s.CountFile(h, r); wait > 0 {
+		h.Set("Retry-After", strconv.Itoa(wait))
+		http.Error(w, "too many files within a minute", http.StatusTooManyRequests)
+		return
+	}
 	h.Set("Content-Type", f.kind)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")

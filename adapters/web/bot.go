@@ -14,6 +14,11 @@ const (
 	botMatches   = "25" // matches on a page of the list
 	maxRivals    = 20
 	timedMatches = "3" // the number of matches from which the thinking times are computed
+
+	// The page sums up the bot's whole history. It counts as botCalls calls more,
+	// and as one call more for each pointsPerCall completed matches.
+	botCalls      = 4
+	pointsPerCall = 200
 )
 
 type botData struct {
@@ -63,6 +68,9 @@ type rival struct {
 func (p *pageRequest) bot() error {
 	q := p.r.URL.Query()
 	d := botData{ID: p.r.PathValue("id"), Status: q.Get("status"), Before: q.Get("before")}
+	if err := p.heavy(botCalls); err != nil {
+		return err
+	}
 	if err := p.loadIdentity(&d); err != nil {
 		return err
 	}
@@ -87,6 +95,9 @@ func (p *pageRequest) loadIdentity(d *botData) error {
 	var h history
 	if p.find(path+"/history", &h) {
 		d.Name, d.Owner, d.Mode, d.Aborted = h.Name, h.Owner, h.Mode, h.AbortedMatches
+		if err := p.heavy(len(h.Points) / pointsPerCall); err != nil {
+			return err
+		}
 		d.Curve = ratingCurve(h.Points)
 	}
 	if d.Name == "" { // the bot has no rated match yet
@@ -105,12 +116,9 @@ func (p *pageRequest) loadIdentity(d *botData) error {
 // loadTallies finds the bot's rank and sums up its matches. It takes the names of
 // rivals from the leaderboard, which does not list removed bots.
 func (p *pageRequest) loadTallies(d *botData) (err error) {
-	names := map[string]string{}
-	for _, r := range p.leaderboard(d.Mode, "") {
-		names[r.BotID] = r.Name
-		if r.BotID == d.ID {
-			d.Row, d.Owner = &r, r.Owner
-		}
+	ranking := p.ranking(d.Mode, "")
+	if r, ok := ranking.find(d.ID); ok {
+		d.Row, d.Owner = &r, r.Owner
 	}
 	if d.Seats, err = p.server.Tallies.BySeat(d.ID); err != nil {
 		return err
@@ -121,7 +129,8 @@ func (p *pageRequest) loadTallies(d *botData) (err error) {
 	met, err := p.server.Tallies.HeadToHead(d.ID)
 	d.Met = len(met)
 	for _, r := range met[:min(maxRivals, len(met))] {
-		d.Rivals = append(d.Rivals, rival{r, names[r.BotID]})
+		named, _ := ranking.find(r.BotID)
+		d.Rivals = append(d.Rivals, rival{r, named.Name})
 	}
 	return err
 }

@@ -3,10 +3,8 @@ package web
 import (
 	"net/http"
 	"net/url"
-	"slices"
 
 	"hexarena/adapters/rest"
-	"hexarena/domain/ladder"
 )
 
 // The pages of the dashboard need a session. Each form becomes an API call. After a
@@ -39,17 +37,12 @@ func (p *pageRequest) showDashboard(status int, f form) error {
 func (p *pageRequest) bots() []bot {
 	var list struct{ Bots []bot }
 	p.read("/bots", &list)
-	standings := map[string]*row{}
-	for _, mode := range ladder.Modes {
-		if slices.ContainsFunc(list.Bots, func(b bot) bool { return b.Mode == mode }) {
-			for _, r := range p.leaderboard(mode, "") {
-				standings[r.BotID] = &r
-			}
-		}
-	}
 	for i := range list.Bots {
 		b := &list.Bots[i]
-		b.Row, b.Running = standings[b.ID], p.runningMatch(b.ID)
+		if r, ok := p.ranking(b.Mode, "").find(b.ID); ok {
+			b.Row = &r
+		}
+		b.Running = p.runningMatch(b.ID)
 	}
 	return list.Bots
 }

@@ -30,7 +30,7 @@ func (p *pageRequest) home() error {
 		Latest:  p.matches(query{"status": "completed", "limit": homeLatest}).Matches,
 	}
 	for _, mode := range ladder.Modes {
-		rows := p.leaderboard(mode, "")
+		rows := p.ranking(mode, "").rows
 		d.Ladders = append(d.Ladders, ladderTop{mode, rows[:min(homeRows, len(rows))], len(rows)})
 	}
 	return p.render(http.StatusOK, "home.html", d)

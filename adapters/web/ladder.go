@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,27 +46,27 @@ func (p *pageRequest) ladder() error {
 	if !ladder.IsMode(d.Mode) {
 		return refused(http.StatusNotFound, "This ladder does not exist. The two ladders are standard and parley.")
 	}
-	at, err := endOfDay(d.Day)
+	at, err := endOfDay(d.Day, p.server.Now())
 	if err != nil {
 		return err
 	}
-	rows := p.leaderboard(d.Mode, at)
-	d.Bots = len(rows)
+	ranking := p.ranking(d.Mode, at)
+	d.Bots = len(ranking.rows)
 	if n, err := strconv.Atoi(q.Get("page")); err == nil {
 		d.Page = n
 	}
-	rows = slices.DeleteFunc(rows, func(r row) bool { return !matchesFilter(r, d.Filter) })
-	d.Found = len(rows)
-	d.Pages = max(1, (len(rows)+ladderPage-1)/ladderPage)
+	found := ranking.matching(d.Filter)
+	d.Found = len(found)
+	d.Pages = max(1, (len(found)+ladderPage-1)/ladderPage)
 	d.Page = min(max(1, d.Page), d.Pages)
-	rows = rows[(d.Page-1)*ladderPage : min(d.Page*ladderPage, len(rows))]
-	d.Rows = p.withTrend(d.Mode, at, rows)
+	found = found[(d.Page-1)*ladderPage : min(d.Page*ladderPage, len(found))]
+	d.Rows = p.withTrend(d.Mode, at, ranking, found)
 	return p.render(http.StatusOK, "ladder.html", d)
 }
 
 // endOfDay returns the last millisecond of a day (2006-01-02) in the API's format.
-// If day is empty, it returns "".
-func endOfDay(day string) (string, error) {
+// If day is empty or not over yet, it returns "", which means now.
+func endOfDay(day string, now time.Time) (string, error) {
 	if day == "" {
 		return "", nil
 	}
@@ -75,34 +74,42 @@ func endOfDay(day string) (string, error) {
 	if err != nil {
 		return "", refused(http.StatusUnprocessableEntity, "The day is invalid. Write it in the form 2026-09-06.")
 	}
-	return rest.FormatTime(t.Add(24*time.Hour - time.Millisecond)), nil
+	if t = t.Add(24*time.Hour - time.Millisecond); t.After(now) {
+		return "", nil
+	}
+	return rest.FormatTime(t), nil
 }
 
-// matchesFilter reports whether the name of a bot or of its owner contains the
-// filter text.
-func matchesFilter(r row, filter string) bool {
-	filter = strings.ToLower(filter)
-	return strings.Contains(strings.ToLower(r.Name), strings.TrimPrefix(filter, "@")) || r.Owner != "" && strings.Contains("@"+r.Owner, filter)
-}
-
-// withTrend adds to each row the change over a week, and the ladder's
-// uncertainty about the bot's skill.
-func (p *pageRequest) withTrend(mode, at string, rows []row) []ladderRow {
-	now := parseTime(at)
-	if at == "" {
-		now = time.Now()
-	}
-	var before rest.Leaderboard
-	known := p.find(leaderboardPath(mode, rest.FormatTime(now.Add(-trendTime))), &before)
-	then := map[string]float64{}
-	for _, r := range before.Rows {
-		then[r.BotID] = r.Rating
-	}
-	spread := p.server.Spread(mode, at)
+// withTrend returns rows of a ranking. It adds to each row the change over a week,
+// and the ladder's uncertainty about the bot's skill.
+func (p *pageRequest) withTrend(mode, at string, k *ranking, rows []int) []ladderRow {
+	before, known := p.weekBefore(mode, at)
 	all := make([]ladderRow, len(rows))
-	for i, r := range rows {
-		all[i] = ladderRow{row: r, Spread: spread[r.BotID], Trend: r.Rating - then[r.BotID], NoTrend: !known}
+	for i, n := range rows {
+		r := k.rows[n]
+		then, _ := before.find(r.BotID)
+		all[i] = ladderRow{row: r, Spread: k.spread[r.BotID], Trend: r.Rating - then.Rating, NoTrend: !known}
 		all[i].Mu = r.Rating + all[i].Spread
 	}
 	return all
+}
+
+// weekBefore returns the ranking a week before a time, to the minute. It returns
+// false if the API or a rate limit refuses that ranking.
+func (p *pageRequest) weekBefore(mode, at string) (before *ranking, known bool) {
+	now := parseTime(at)
+	if at == "" {
+		now = p.server.Now()
+	}
+	if p.err != nil {
+		return &ranking{}, false
+	}
+	before, err := p.loadRanking(mode, rest.FormatTime(now.Add(-trendTime).Truncate(time.Minute)))
+	if err == nil {
+		return before, true
+	}
+	if _, refused := refusalOf(err); !refused {
+		p.err = err
+	}
+	return &ranking{}, false
 }

@@ -28,6 +28,8 @@ type pageRequest struct {
 	// (BREACH).
 	private    bool
 	embeddable bool // other sites may show the page in a frame
+
+	endTurn func() // set by heavy
 }
 
 const (
@@ -47,15 +49,52 @@ func (p *pageRequest) serve(h handler) {
 			p.fail(fmt.Errorf("panic: %v", reason))
 		}
 	}()
-	if wait := p.server.Count(p.w.Header(), p.r); wait > 0 {
-		refusal := refused(http.StatusTooManyRequests, fmt.Sprintf("Your address sent too many requests within a minute. Try again in %d s.", wait))
-		refusal.Title, refusal.after = "Too many calls", strconv.Itoa(wait)
-		p.fail(refusal)
-		return
+	defer p.giveUpTurn()
+	err := p.count(1)
+	if err == nil {
+		err = h(p)
 	}
-	if err := h(p); err != nil {
+	if err != nil {
 		p.fail(err)
 	}
+}
+
+// heavy counts an expensive page as n calls more, and waits for its turn. Handlers
+// call it before an expensive part.
+func (p *pageRequest) heavy(n int) error {
+	if n == 0 {
+		return nil
+	}
+	if err := p.count(n); err != nil || p.endTurn != nil {
+		return err
+	}
+	var err error
+	if p.endTurn, err = p.server.Turn(p.r.Context()); err != nil {
+		busy := refused(http.StatusServiceUnavailable, "The arena is busy with other expensive pages. Try again in a moment.")
+		busy.after = "5"
+		return busy
+	}
+	return nil
+}
+
+// giveUpTurn ends the page's turn. It must do so before the page is written, because a
+// slow client could otherwise keep the turn.
+func (p *pageRequest) giveUpTurn() {
+	if p.endTurn != nil {
+		p.endTurn()
+		p.endTurn = nil
+	}
+}
+
+// count counts the page as n calls against its reader's rate limits.
+func (p *pageRequest) count(n int) error {
+	wait := p.server.Count(p.w.Header(), p.r, n)
+	if wait == 0 {
+		return nil
+	}
+	refusal := refused(http.StatusTooManyRequests, fmt.Sprintf("Your address sent too many requests within a minute. Try again in %d s.", wait))
+	refusal.Title, refusal.after = "Too many calls", strconv.Itoa(wait)
+	return refusal
 }
 
 // fail shows an error as a page, or as the last line of a line-by-line answer.
@@ -113,6 +152,7 @@ func (p *pageRequest) render(status int, name string, data any) error {
 
 // write sends content with the headers that all pages share.
 func (p *pageRequest) write(status int, kind string, content []byte) {
+	p.giveUpTurn()
 	h := p.w.Header()
 	h.Set("Content-Type", kind)
 	h.Set("Content-Security-Policy", policy(p.embeddable))

@@ -2,10 +2,12 @@ package web_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
@@ -116,11 +118,80 @@ func TestHomeWithoutMatches(t *testing.T) {
 func TestTrends(t *testing.T) {
 	s := newSite(t)
 	s.is(s.get("/ladder/standard"), http.StatusOK, "±0")
-	s.answers["GET /leaderboard"] = nil // the second answer below is the ranking of a week ago
+	s = newSite(t)
 	now := `{"rows":[{"rank":1,"botId":"a","name":"Up","rating":3},{"rank":2,"botId":"b","name":"Down","rating":-2},{"rank":3,"botId":"c","name":"Young","rating":0.7}]}`
 	then := `{"rows":[{"botId":"a","rating":1.25},{"botId":"b","rating":-0.5}]}`
-	s.answers["GET /leaderboard"] = turns{now, then}.next()
+	s.answers["GET /leaderboard"] = turns{now, then}.next() // now and a week ago
 	s.is(s.get("/ladder/standard"), http.StatusOK, "▲ &#43;1.8", "▼ −1.5", "▲ &#43;0.7")
+}
+
+// The pages of a large ladder show the ranking of a moment ago. A page that needs a
+// past ranking of such a ladder counts as more calls, unless another page has just
+// read that ranking.
+func TestLargeLadders(t *testing.T) {
+	s := newSite(t)
+	ranking := func(name string) string {
+		return `{"rows":[` + strings.Repeat(`{"name":"`+name+`"},`, 2499) + `{"name":"` + name + `"}]}`
+	}
+	shows := func(path, name string, calls, reads int) {
+		t.Helper()
+		s.counted, s.calls = 0, nil
+		s.is(s.get(path), http.StatusOK, name)
+		require.Equal(t, calls, s.counted, "counts as")
+		require.Len(t, s.calls, reads, "rankings that the page reads")
+	}
+	s.say("GET /leaderboard", ranking("Old"))
+	shows("/ladder/standard", "Old", 1+5, 2)
+	s.say("GET /leaderboard", ranking("Newer"))
+	shows("/ladder/standard", "Old", 1, 0)
+	shows("/ladder/standard?q=ol", "Old", 1, 0)
+	s.pass(5 * time.Second)
+	shows("/ladder/standard", "Newer", 1, 1)
+	shows("/ladder/standard?day=2026-01-01", "Newer", 1+5+5, 2)
+	shows("/ladder/standard?day=2026-01-01", "Newer", 1, 0)
+	s.pass(time.Minute)
+	shows("/ladder/standard?day=2026-01-01", "Newer", 1+5+5, 2)
+}
+
+// Expensive pages wait for their turn.
+func TestExpensivePagesTakeTurns(t *testing.T) {
+	s := newSite(t)
+	s.is(s.get("/bot/"+botID), http.StatusOK)
+	require.Zero(t, s.turns, "the page gives up its turn")
+	watched := &turnWatcher{httptest.NewRecorder(), s}
+	s.web.ServeHTTP(watched, httptest.NewRequest(http.MethodGet, "/bot/"+botID, nil))
+	require.Equal(t, http.StatusOK, watched.Code)
+	s.noTurn = errors.New("no turn")
+	busy := s.get("/bot/" + botID)
+	s.is(busy, http.StatusServiceUnavailable, "The arena is busy")
+	require.Equal(t, "5", busy.Header().Get("Retry-After"))
+	s.is(s.get("/ladder/standard"), http.StatusOK)
+}
+
+// turnWatcher requires that a page gives up its turn before it is written, because
+// its client may be slow.
+type turnWatcher struct {
+	*httptest.ResponseRecorder
+	*site
+}
+
+func (w *turnWatcher) Write(b []byte) (int, error) {
+	require.Zero(w.t, w.turns)
+	return w.ResponseRecorder.Write(b)
+}
+
+func TestLadderFilter(t *testing.T) {
+	s := newSite(t)
+	s.say("GET /leaderboard", `{"rows":[{"name":"Ann","owner":"bo"},{"name":"Bob","owner":""},{"name":"Cat","owner":"abo"}]}`)
+	for filter, want := range map[string][]string{
+		"": {"Ann", "Bob", "Cat"}, "BO": {"Ann", "Bob", "Cat"}, "@bo": {"Ann", "Bob"}, "@": {"Ann", "Bob", "Cat"}, "@abo": {"Cat"}, "x": nil,
+	} {
+		var names []string
+		for _, name := range s.get("/ladder/standard?q=" + filter).all("bdi") {
+			names = append(names, name.FirstChild.Data)
+		}
+		require.Equal(t, want, names, filter)
+	}
 }
 
 // turns contains the answers to consecutive calls.
@@ -171,6 +242,10 @@ func TestReadersOverLimitMustWait(t *testing.T) {
 	s.is(page, http.StatusTooManyRequests, "Try again in 17 s")
 	require.Equal(t, "17", page.Header().Get("Retry-After"))
 	require.Empty(t, s.calls)
+
+	file := s.get("/assets/x/style.css")
+	require.Equal(t, http.StatusTooManyRequests, file.Code)
+	require.Equal(t, "17", file.Header().Get("Retry-After"))
 }
 
 func TestAPIServesSharedPathsToPrograms(t *testing.T) {

@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"hexarena/adapters/rest"
 	"hexarena/domain/match"
@@ -26,72 +29,127 @@ const (
 	keepRunning = "public, max-age=15"
 )
 
-// maxPreviews is the maximum number of previews in the cache. They use about 5
-// MB.
-const maxPreviews = 64
+const (
+	// previewAge is how long the preview of a running match is shown before the
+	// arena looks for a newer frame.
+	previewAge = 15 * time.Second
+	// previewCalls is how many calls more a preview counts as if it must be drawn.
+	previewCalls = 14
+	// maxPreviews is the maximum number of stored previews. They use about 3 MB.
+	maxPreviews = 64
+)
 
-// previewCache stores the latest previews of ended matches. It is safe for
-// concurrent use, and the zero value is an empty cache. It draws one picture at a
-// time, so that requests cannot use all processors.
-type previewCache struct {
-	mu     sync.Mutex
-	images map[string][]byte // by match
-	order  []string          // match ids, oldest first
+// preview is the picture of a match after one event.
+type preview struct {
+	image   []byte
+	seq     int // of the event
+	ended   bool
+	checked time.Time // when this was the newest frame of the match
 }
 
-// get returns the preview of a match from the cache, or draws it.
-func (p *previewCache) get(id string, ended bool, draw func() ([]byte, error)) ([]byte, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if image, ok := p.images[id]; ok {
-		return image, nil
+// shows reports whether the preview shows a frame.
+func (v preview) shows(seq int, ended bool) bool {
+	return v.image != nil && v.seq == seq && v.ended == ended
+}
+
+// previews stores the latest previews. It draws each frame at most once. Readers of
+// stored previews never wait for a drawing. It is safe for concurrent use.
+type previews struct {
+	drawing singleflight.Group
+
+	mu     sync.Mutex
+	stored map[string]preview // by match
+	order  []string           // match ids, oldest first
+}
+
+func newPreviews() *previews { return &previews{stored: map[string]preview{}} }
+
+func (k *previews) find(id string) preview {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.stored[id]
+}
+
+func (k *previews) store(id string, v preview) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, known := k.stored[id]; !known {
+		k.order = append(k.order, id)
 	}
-	image, err := draw()
-	if err != nil || !ended {
-		return image, err
+	k.stored[id] = v
+	if len(k.order) > maxPreviews {
+		delete(k.stored, k.order[0])
+		k.order = k.order[1:]
 	}
-	if len(p.order) == maxPreviews {
-		delete(p.images, p.order[0])
-		p.order = p.order[1:]
-	}
-	if p.images == nil {
-		p.images = map[string][]byte{}
-	}
-	p.images[id] = image
-	p.order = append(p.order, id)
-	return image, nil
+}
+
+// draw draws a preview, or waits for another request that draws the same frame.
+func (k *previews) draw(id string, v preview, encode func() ([]byte, error)) (preview, error) {
+	drawn, err, _ := k.drawing.Do(fmt.Sprint(id, " ", v.seq, " ", v.ended), func() (any, error) {
+		if stored := k.find(id); stored.shows(v.seq, v.ended) {
+			return stored, nil // drawn in the meantime
+		}
+		var err error
+		if v.image, err = encode(); err == nil {
+			k.store(id, v)
+		}
+		return v, err
+	})
+	return drawn.(preview), err
 }
 
 func (p *pageRequest) preview() error {
-	m := p.matchRecord()
-	if p.err != nil {
-		return p.err
-	}
-	image, err := p.server.previews.get(m.ID, !m.Running(), func() ([]byte, error) { return p.newPreview(m) })
-	if err != nil {
-		return err
+	id := p.r.PathValue("id")
+	v := p.server.previews.find(id)
+	if !v.ended && p.server.Now().Sub(v.checked) >= previewAge {
+		var err error
+		if v, err = p.newPreview(id, v); err != nil {
+			return err
+		}
 	}
 	p.w.Header().Set("Cache-Control", keepRunning)
-	if !m.Running() {
+	if v.ended {
 		p.w.Header().Set("Cache-Control", keepEnded)
 	}
-	p.write(http.StatusOK, "image/png", image)
+	p.write(http.StatusOK, "image/png", v.image)
 	return nil
 }
 
-// newPreview reads the board of a match and its latest frame, and draws them.
-func (p *pageRequest) newPreview(m matchRecord) ([]byte, error) {
-	var first rest.Frames
+// newPreview returns the preview of a match's newest frame. If the stored preview
+// does not show that frame, the page counts as more calls.
+func (p *pageRequest) newPreview(id string, stored preview) (preview, error) {
+	now := p.server.Now()
+	m := p.matchRecord()
 	var latest match.Frame
-	p.read("/matches/"+url.PathEscape(m.ID)+"/frames?limit=1", &first)
-	p.read("/live/"+url.PathEscape(m.ID), &latest)
+	p.read("/live/"+url.PathEscape(id), &latest)
 	if p.err != nil {
-		return nil, p.err
+		return preview{}, p.err
 	}
-	var b bytes.Buffer
-	encoder := png.Encoder{CompressionLevel: png.BestCompression}
-	if err := encoder.Encode(&b, drawPreview(m, first.Board, latest)); err != nil {
+	if stored.shows(latest.Seq, !m.Running()) {
+		stored.checked = now
+		p.server.previews.store(id, stored)
+		return stored, nil
+	}
+	if err := p.heavy(previewCalls); err != nil {
+		return preview{}, err
+	}
+	var first rest.Frames
+	p.read("/matches/"+url.PathEscape(id)+"/frames?limit=1", &first)
+	if p.err != nil {
+		return preview{}, p.err
+	}
+	return p.server.previews.draw(id, preview{seq: latest.Seq, ended: !m.Running(), checked: now}, func() ([]byte, error) {
+		return encodePreview(m, first.Board, latest)
+	})
+}
+
+// encodePreview draws a preview as PNG. Better compression would save little, but take
+// several times as long.
+func encodePreview(m matchRecord, b rest.BoardLayout, f match.Frame) ([]byte, error) {
+	var encoded bytes.Buffer
+	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
+	if err := encoder.Encode(&encoded, paletted(drawPreview(m, b, f))); err != nil {
 		return nil, fmt.Errorf("preview of %s: %w", m.ID, err)
 	}
-	return b.Bytes(), nil
+	return encoded.Bytes(), nil
 }

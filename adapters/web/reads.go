@@ -67,13 +67,8 @@ func (p *pageRequest) find(path string, into any) bool {
 	return err == nil
 }
 
-// leaderboard reads a mode's ranking at a time (RFC 3339; empty means now).
-func (p *pageRequest) leaderboard(mode, at string) []row {
-	var board rest.Leaderboard
-	p.read(leaderboardPath(mode, at), &board)
-	return board.Rows
-}
-
+// leaderboardPath returns the path of a mode's ranking at a time (RFC 3339; empty means
+// now).
 func leaderboardPath(mode, at string) string {
 	return query{"mode": mode, "at": at}.after("/leaderboard")
 }

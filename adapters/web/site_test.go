@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
@@ -29,8 +31,12 @@ type site struct {
 	mu      sync.Mutex
 	answers map[string]any // answers by method and path; for a refusal, the API rejects the call
 	calls   []call
-	wait    int         // seconds that Count returns
-	steps   []rest.Step // steps of the deploy check that each write makes
+	wait    int           // seconds that Count and CountFile return
+	counted int           // calls that pages count as
+	passed  time.Duration // how far the pages' clock is ahead
+	turns   int           // expensive pages in progress
+	noTurn  error         // returned by Turn
+	steps   []rest.Step   // steps of the deploy check that each write makes
 }
 
 // call is a call that the API received.
@@ -81,10 +87,23 @@ func newSite(t *testing.T) *site {
 	var err error
 	s.web, err = web.New(web.Options{
 		API: s.api(true), Reads: s.api(false), BaseURL: base, Tallies: tallies{},
-		Count:  func(http.Header, *http.Request) int { s.mu.Lock(); defer s.mu.Unlock(); return s.wait },
-		Spread: func(string, string) map[string]float64 { return map[string]float64{botID: 2.5} },
-		House:  func(id string) bool { return id != botID },
-		Logger: slog.New(slog.DiscardHandler),
+		Count: func(_ http.Header, _ *http.Request, calls int) int {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.counted += calls
+			return s.wait
+		},
+		Turn: func(ctx context.Context) (func(), error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.turns++
+			return func() { s.mu.Lock(); defer s.mu.Unlock(); s.turns-- }, s.noTurn
+		},
+		CountFile: func(http.Header, *http.Request) int { s.mu.Lock(); defer s.mu.Unlock(); return s.wait },
+		Spread:    func(string, string) map[string]float64 { return map[string]float64{botID: 2.5} },
+		House:     func(id string) bool { return id != botID },
+		Now:       s.now,
+		Logger:    slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	return s
@@ -107,6 +126,13 @@ func (tallies) ClockAborts(string) (leaderboard.ClockAborts, error) {
 func (tallies) HeadToHead(string) ([]leaderboard.Rival, error) {
 	return []leaderboard.Rival{{BotID: "44444444-4444-4444-8444-444444444444", Games: 2, Above: 2}, {BotID: "gone", Games: 1, Below: 1}}, nil
 }
+
+func (s *site) now() time.Time {
+	return time.Date(2026, 9, 6, 12, 0, 0, 0, time.UTC).Add(s.passed)
+}
+
+// pass moves the pages' clock.
+func (s *site) pass(d time.Duration) { s.passed += d }
 
 // say sets the API's answer to a call.
 func (s *site) say(target, body string) { s.answers[target] = json.RawMessage(body) }

@@ -49,6 +49,7 @@ type stage struct {
 	talk    string          // replaces the talk of all bots, unless talk is empty
 	streams int             // number of streams of /live/stream that were opened
 	drop    int             // how many of the next frames the streams skip
+	passed  time.Duration   // how far the pages' clock is ahead
 	hold    func()          // called once, before the next answer to a request for frames after a seq
 }
 
@@ -60,7 +61,9 @@ type (
 	unrated struct{ api.Leaderboard }
 )
 
-func uncounted(http.Header, *http.Request) int        { return 0 }
+func uncounted(http.Header, *http.Request, int) int   { return 0 }
+func uncountedFile(http.Header, *http.Request) int    { return 0 }
+func noWait(context.Context) (func(), error)          { return func() {}, nil }
 func unknownSpread(string, string) map[string]float64 { return nil }
 
 func newStage(t testing.TB) *stage {
@@ -80,7 +83,7 @@ func newStage(t testing.TB) *stage {
 	})
 	require.NoError(t, err)
 	pages, err := web.New(web.Options{
-		API: s.changed(calls), Reads: calls.InternalReads(), Count: uncounted, Spread: unknownSpread, House: s.house, Tallies: tallies{}, BaseURL: s.url, Logger: slog.New(slog.DiscardHandler),
+		API: s.changed(calls), Reads: calls.InternalReads(), Count: uncounted, CountFile: uncountedFile, Turn: noWait, Spread: unknownSpread, House: s.house, Tallies: tallies{}, BaseURL: s.url, Now: s.now, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	s.pages = pages
@@ -88,6 +91,19 @@ func newStage(t testing.TB) *stage {
 	server.Start()
 	t.Cleanup(server.Close)
 	return s
+}
+
+func (s *stage) now() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Now().Add(s.passed)
+}
+
+// pass moves the pages' clock.
+func (s *stage) pass(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.passed += d
 }
 
 // followLog starts the live boards and their match list, wired as in cmd. Call it

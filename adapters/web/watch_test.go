@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -131,6 +132,9 @@ func TestPreview(t *testing.T) {
 	require.Equal(t, "public, max-age=15", header.Get("Cache-Control"))
 	running.Play(10)
 	s.shown(running)
+	_, _, soon := get(t, s.url+"/watch/"+running.MatchID+"/preview.png")
+	require.Equal(t, before, soon, "at most one drawing in 15 s")
+	s.pass(15 * time.Second)
 	_, _, after := get(t, s.url+"/watch/"+running.MatchID+"/preview.png")
 	require.NotEqual(t, before, after, "the preview of a running match changes")
 	status, _, _ = get(t, s.url+"/watch/no-such-match/preview.png")

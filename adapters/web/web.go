@@ -13,6 +13,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,6 +21,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	"hexarena/projections/leaderboard"
 )
@@ -32,10 +34,16 @@ type Options struct {
 	// Reads serves the data that pages show. It does not count these calls against
 	// the reader's rate limits.
 	Reads http.Handler
-	// Count counts a page against its reader's rate limits, and sets headers in h.
-	// If the reader is over a limit, Count returns the number of seconds to wait,
-	// and otherwise 0.
-	Count func(h http.Header, r *http.Request) int
+	// Count counts a page against its reader's rate limits, as a number of calls,
+	// and sets headers in h. If the reader is over a limit, Count returns the number
+	// of seconds to wait, and otherwise 0.
+	Count func(h http.Header, r *http.Request, calls int) int
+	// CountFile is like Count, for one of the files that pages load.
+	CountFile func(h http.Header, r *http.Request) int
+	// Turn waits until few enough expensive pages and calls are in progress. The
+	// caller must call done after the expensive part. Turn returns an error if the
+	// wait takes too long.
+	Turn func(context.Context) (done func(), err error)
 	// Spread returns three sigma of each bot's skill in a mode, by bot id. The
 	// parameter at is the time of the estimate (RFC 3339; empty means now). Spread
 	// leaves out bots whose sigma is unknown.
@@ -44,6 +52,7 @@ type Options struct {
 	House   func(botID string) bool
 	Tallies Tallies
 	BaseURL string // the arena's address, as browsers use it
+	Now     func() time.Time
 	Logger  *slog.Logger
 }
 
@@ -67,7 +76,8 @@ type Server struct {
 	assets    *assets
 	templates templates
 	guides    map[string]*guide
-	previews  previewCache
+	previews  *previews
+	rankings  rankingCache
 }
 
 // Assets and guides depend only on embedded files, so all servers of a process
@@ -80,14 +90,14 @@ var (
 // New returns a Server. It fails if an option is missing, if BaseURL is not an
 // absolute URL, or if an embedded template or guide is invalid.
 func New(o Options) (*Server, error) {
-	if o.API == nil || o.Reads == nil || o.Count == nil || o.Spread == nil || o.House == nil || o.Tallies == nil || o.Logger == nil {
+	if o.API == nil || o.Reads == nil || o.Count == nil || o.CountFile == nil || o.Turn == nil || o.Spread == nil || o.House == nil || o.Tallies == nil || o.Now == nil || o.Logger == nil {
 		return nil, errors.New("web: an option is missing")
 	}
 	u, err := url.Parse(o.BaseURL)
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("web: the base URL %q is not an absolute URL", o.BaseURL)
 	}
-	s := &Server{Options: o, origin: u.Scheme + "://" + u.Host, mux: http.NewServeMux(), crossSite: http.NewCrossOriginProtection()}
+	s := &Server{Options: o, origin: u.Scheme + "://" + u.Host, mux: http.NewServeMux(), crossSite: http.NewCrossOriginProtection(), previews: newPreviews()}
 	if err := s.crossSite.AddTrustedOrigin(s.origin); err != nil {
 		return nil, fmt.Errorf("web: the base URL %q: %w", o.BaseURL, err)
 	}

@@ -229,8 +229,8 @@ func (c *caller) try(ctx context.Context, method, target string, body any, edit 
 		return nil, err
 	}
 	_ = json.Unmarshal(a.body, &a.json)
-	if strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
-		return a, nil // a page, which is not in the description
+	if kind := a.header.Get("Content-Type"); strings.HasPrefix(kind, "text/html") || strings.HasPrefix(kind, "image/") {
+		return a, nil // a page or its picture, which are not in the description
 	}
 	contract, err := contractOf(ctx, c.client, "http://"+c.at)
 	if err != nil {

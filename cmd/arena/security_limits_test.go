@@ -24,6 +24,7 @@ func TestSecurityLimits(t *testing.T) {
 	f.each(t, map[string]func(*testing.T){
 		"the 601st call":                       f.the601stCall,
 		"the 31st write, the 121st read":       f.theOtherLimits,
+		"the 1201st file":                      f.the1201stFile,
 		"a forged X-Forwarded-For":             f.aForgedForward,
 		"a /64 is one caller":                  trusting.aNetworkIsOneCaller,
 		"a body over the limit":                f.aBodyOverTheLimit,
@@ -77,6 +78,23 @@ func (f *securityArena) theOtherLimits(t *testing.T) {
 	}
 	requireRetryAfter(t, reader.do("GET", "/matches/x", nil).is(429, "rate_limited"))
 	reader.do("GET", "/leaderboard", nil).is(200)
+}
+
+func (f *securityArena) the1201stFile(t *testing.T) {
+	who := f.anonymous(t)
+	file := func() int {
+		res, err := who.client.Get("http://" + f.address() + "/favicon.svg")
+		require.NoError(t, err)
+		defer res.Body.Close()
+		_, err = io.Copy(io.Discard, res.Body)
+		require.NoError(t, err)
+		return res.StatusCode
+	}
+	for range 1200 {
+		require.Equal(t, 200, file())
+	}
+	require.Equal(t, 429, file())
+	who.do("GET", "/health", nil).is(200)
 }
 
 // from sets the addresses that a call claims to come from.

@@ -352,7 +352,10 @@ func (a *arena) openServers(context.Context) error {
 	if err != nil {
 		return err
 	}
-	pages, err := web.New(web.Options{API: handler, Reads: handler.InternalReads(), Count: handler.CountPage, Spread: a.board.spread, House: a.board.directory.house, Tallies: a.board, BaseURL: a.baseURL, Logger: a.logger})
+	pages, err := web.New(web.Options{
+		API: handler, Reads: handler.InternalReads(), Count: handler.CountPage, CountFile: handler.CountFile, Turn: handler.Turn,
+		Spread: a.board.spread, House: a.board.directory.house, Tallies: a.board, BaseURL: a.baseURL, Now: time.Now, Logger: a.logger,
+	})
 	if err != nil {
 		return err
 	}

@@ -65,6 +65,12 @@ func (l *Leaderboard) History(botID string) (h History, ok bool, err error) {
 	return h, true, err
 }
 
+// Games returns the number of completed matches of a bot.
+func (l *Leaderboard) Games(botID string) int {
+	b, _, _ := l.find(botID)
+	return b.games
+}
+
 func (l *Leaderboard) find(botID string) (b bot, rows *sql.DB, ok bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

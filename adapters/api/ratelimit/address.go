@@ -13,16 +13,22 @@ import (
 type addressKey [16]byte
 
 func keyOf(a netip.Addr) addressKey {
+	if a = Caller(a); a.IsValid() {
+		return a.As16()
+	}
+	return addressKey{}
+}
+
+// Caller returns the address that stands for all addresses of one caller: the address
+// itself in IPv4, the first address of its /64 network in IPv6.
+func Caller(a netip.Addr) netip.Addr {
 	a = a.Unmap()
 	if a.Is6() {
 		if prefix, err := a.WithZone("").Prefix(64); err == nil {
 			a = prefix.Addr()
 		}
 	}
-	if !a.IsValid() {
-		return addressKey{}
-	}
-	return a.As16()
+	return a
 }
 
 // network returns the key that an address shares with its neighbors when there

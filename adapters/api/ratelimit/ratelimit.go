@@ -27,12 +27,13 @@ type Limits struct {
 	Writes        int // every method except GET
 	MatchReads    int
 	All           int
+	Files         int // style sheets, scripts and images of pages; these count against no other limit
 	Streams       int // streams that an address may have open at the same time
 }
 
 // Defaults returns the limits of a public arena.
 func Defaults() Limits {
-	return Limits{Registrations: 10, Writes: 30, MatchReads: 120, All: 600, Streams: 20}
+	return Limits{Registrations: 10, Writes: 30, MatchReads: 120, All: 600, Files: 1200, Streams: 20}
 }
 
 // The classes of calls, one for each limit.
@@ -41,16 +42,18 @@ const (
 	MatchRead
 	Write
 	Registration
+	File
 )
 
 // policies contains the names of the limits in headers and in errors, in the
 // order of the classes.
 var policies = [classes]struct{ name, calls string }{
 	{"all", "calls"}, {"match-reads", "reads of matches"}, {"writes", "writes"}, {"registrations", "registrations, changes of a bot's URL or deploy checks"},
+	{"files", "files of pages"},
 }
 
 func (l Limits) byClass() [classes]int {
-	return [classes]int{l.All, l.MatchReads, l.Writes, l.Registrations}
+	return [classes]int{l.All, l.MatchReads, l.Writes, l.Registrations, l.Files}
 }
 
 // Limiter counts calls and open streams. It is safe for concurrent use.
@@ -95,11 +98,11 @@ type Counted struct {
 	stamp   stamp
 }
 
-// CountAddress counts a call against the caller's address. If the call is over
-// a limit, the error is a *problem.RateLimited.
-func (l *Limiter) CountAddress(h http.Header, r *http.Request, c Class) (Counted, error) {
+// CountAddress counts a call against the caller's address, as n calls. If the call
+// is over a limit, the error is a *problem.RateLimited.
+func (l *Limiter) CountAddress(h http.Header, r *http.Request, c Class, n int) (Counted, error) {
 	address := keyOf(clientAddress(r, l.trusted))
-	t := l.addresses.take(address, c, l.sinceStart())
+	t := l.addresses.take(address, c, n, l.sinceStart())
 	return Counted{address, t.stamp}, t.report(h)
 }
 
@@ -107,7 +110,7 @@ func (l *Limiter) CountAddress(h http.Header, r *http.Request, c Class) (Counted
 // address.
 func (l *Limiter) CountAccount(h http.Header, ownerID string, c Class, atAddress Counted) error {
 	l.addresses.refund(atAddress.address, atAddress.stamp)
-	return l.accounts.take(ownerID, c, l.sinceStart()).report(h)
+	return l.accounts.take(ownerID, c, 1, l.sinceStart()).report(h)
 }
 
 // Network identifies the network of the client that sent a request: the address in

@@ -18,7 +18,7 @@ const maxKeys = 1 << 20
 type Class uint8
 
 // classes is the number of limits.
-const classes = 4
+const classes = 5
 
 func (c Class) has(b int) bool { return c>>b&1 != 0 }
 
@@ -36,8 +36,8 @@ func (s stamp) has(b int) bool { return Class(s).has(b) }
 // (docs/adr/0015-an-exact-window-for-rate-limits.md).
 //
 // The memory of a window is bounded. It stores at most one stamp for each call
-// that a caller's limits allow. Once there are maxKeys callers, new callers share
-// keys. A window never forgets a caller that called within the span. It drops the
+// that a caller's limits allow, and the stamps of one heavy call. Once there are
+// maxKeys callers, new callers share keys. A window never forgets a caller that called within the span. It drops the
 // other callers one whole map at a time.
 type window[K comparable] struct {
 	limits [classes]int // calls in a span; 0: no limit
@@ -67,13 +67,16 @@ type taken struct {
 type quota struct {
 	limit int           // 0: no limit
 	left  int           // number of further calls
-	until time.Duration // time until the oldest call stops counting
+	until time.Duration // time until the number of further calls rises
 }
 
-// take counts a call. A refused call does not count against the limit that
-// refuses it, but it counts against the other limits. So a client that waits is
-// accepted, even if another client of the same caller does not wait.
-func (w *window[K]) take(key K, c Class, at time.Duration) taken {
+// take counts a call as n calls (docs/adr/0042-one-address-has-a-bounded-share.md).
+// A refused call does not count against the limit that refuses it, but it counts
+// against the other limits. So a client that waits is accepted, even if another
+// client of the same caller does not wait. A call is accepted if one more call is
+// left. If n exceeds the number of calls that are left, the caller waits until
+// enough of its calls stop counting.
+func (w *window[K]) take(key K, c Class, n int, at time.Duration) taken {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.tick(at.Microseconds())
@@ -86,9 +89,12 @@ func (w *window[K]) take(key K, c Class, at time.Duration) taken {
 			t.over |= 1 << b
 		}
 	}
+	if t.over != 0 {
+		n = 1 // the caller does not get the heavy call
+	}
 	if counted := c &^ t.over; counted != 0 {
 		t.stamp = newStamp(w.now, counted)
-		log = append(log, t.stamp)
+		log = append(log, slices.Repeat([]stamp{t.stamp}, n)...)
 	}
 	for b, limit := range w.limits {
 		if c.has(b) {
@@ -173,8 +179,16 @@ func (w *window[K]) known(key K) bool {
 
 func (w *window[K]) quota(log []stamp, b, limit int) quota {
 	q := quota{limit: limit, left: limit - count(log, b), until: span}
-	if i := slices.IndexFunc(log, func(s stamp) bool { return s.has(b) }); i >= 0 {
-		q.until = time.Duration(log[i].at()-w.now)*time.Microsecond + span
+	skip := max(0, -q.left) // calls beyond the limit, because a call counted as several
+	for _, s := range log {
+		if !s.has(b) {
+			continue
+		}
+		if skip == 0 {
+			q.until = time.Duration(s.at()-w.now)*time.Microsecond + span
+			break
+		}
+		skip--
 	}
 	return q
 }

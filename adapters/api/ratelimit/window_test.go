@@ -26,22 +26,22 @@ func TestWindow(t *testing.T) {
 			w := newWindow([classes]int{5}, self, -1)
 			at := begin
 			for i := range 5 {
-				got := w.take(7, AnyCall, at)
+				got := w.take(7, AnyCall, 1, at)
 				require.Zero(t, got.over)
 				require.Equal(t, 4-i, got.quotas[0].left)
 				at += 300 * time.Millisecond
 			}
 			for range 50 {
-				got := w.take(7, AnyCall, at)
+				got := w.take(7, AnyCall, 1, at)
 				require.Equal(t, AnyCall, got.over)
 				require.Equal(t, begin+span-at, got.quotas[0].until)
 				at += time.Second
 			}
-			require.Zero(t, w.take(8, AnyCall, at).over, "another caller")
-			require.Equal(t, AnyCall, w.take(7, AnyCall, begin+span-time.Microsecond).over, "an earlier time does not turn the clock back")
-			require.Equal(t, AnyCall, w.take(7, AnyCall, begin+span-time.Microsecond).over)
-			require.Zero(t, w.take(7, AnyCall, begin+span).over)
-			require.Equal(t, AnyCall, w.take(7, AnyCall, begin+span).over, "only one call passes until call 2 of the 5 is a minute old")
+			require.Zero(t, w.take(8, AnyCall, 1, at).over, "another caller")
+			require.Equal(t, AnyCall, w.take(7, AnyCall, 1, begin+span-time.Microsecond).over, "an earlier time does not turn the clock back")
+			require.Equal(t, AnyCall, w.take(7, AnyCall, 1, begin+span-time.Microsecond).over)
+			require.Zero(t, w.take(7, AnyCall, 1, begin+span).over)
+			require.Equal(t, AnyCall, w.take(7, AnyCall, 1, begin+span).over, "only one call passes until call 2 of the 5 is a minute old")
 		})
 	}
 }
@@ -49,22 +49,22 @@ func TestWindow(t *testing.T) {
 func TestWindowWithSeveralLimits(t *testing.T) {
 	w := newWindow([classes]int{6, 0, 3, 2}, self, -1)
 	post, read, other := AnyCall|Write|Registration, AnyCall|MatchRead, AnyCall|Write
-	require.Zero(t, w.take(1, post, span).over)
-	require.Zero(t, w.take(1, post, span+time.Second).over)
-	require.Equal(t, Registration, w.take(1, post, span+2*time.Second).over)
-	require.Equal(t, Write, w.take(1, other, span+3*time.Second).over, "the refused registration was a write")
-	require.Zero(t, w.take(1, read, span+4*time.Second).over)
-	got := w.take(1, post, span+5*time.Second)
+	require.Zero(t, w.take(1, post, 1, span).over)
+	require.Zero(t, w.take(1, post, 1, span+time.Second).over)
+	require.Equal(t, Registration, w.take(1, post, 1, span+2*time.Second).over)
+	require.Equal(t, Write, w.take(1, other, 1, span+3*time.Second).over, "the refused registration was a write")
+	require.Zero(t, w.take(1, read, 1, span+4*time.Second).over)
+	got := w.take(1, post, 1, span+5*time.Second)
 	require.Equal(t, Write|Registration, got.over)
 	require.Zero(t, got.quotas[0].left, "every call counts as a call")
-	require.Equal(t, AnyCall, w.take(1, read, span+6*time.Second).over)
-	require.Zero(t, w.take(1, post, 2*span).over, "a minute after the first")
+	require.Equal(t, AnyCall, w.take(1, read, 1, span+6*time.Second).over)
+	require.Zero(t, w.take(1, post, 1, 2*span).over, "a minute after the first")
 }
 
 func TestWindowWithoutLimits(t *testing.T) {
 	w := newWindow([classes]int{}, self, -1)
 	for range 1000 {
-		require.Zero(t, w.take(1, AnyCall|Write, span).over)
+		require.Zero(t, w.take(1, AnyCall|Write, 1, span).over)
 	}
 	require.Empty(t, w.young)
 }
@@ -72,16 +72,16 @@ func TestWindowWithoutLimits(t *testing.T) {
 func TestWindowRefund(t *testing.T) {
 	w := newWindow([classes]int{2}, self, -1)
 	for range 10 {
-		got := w.take(1, AnyCall, span)
+		got := w.take(1, AnyCall, 1, span)
 		require.Zero(t, got.over)
 		w.refund(1, got.stamp)
 	}
 	require.Empty(t, w.young, "a caller without calls is not stored")
-	w.take(1, AnyCall, span)
-	w.take(1, AnyCall, span)
-	refused := w.take(1, AnyCall, span)
+	w.take(1, AnyCall, 1, span)
+	w.take(1, AnyCall, 1, span)
+	refused := w.take(1, AnyCall, 1, span)
 	w.refund(1, refused.stamp)
-	require.Equal(t, AnyCall, w.take(1, AnyCall, span).over, "a refused call is not refunded")
+	require.Equal(t, AnyCall, w.take(1, AnyCall, 1, span).over, "a refused call is not refunded")
 }
 
 // The window accepts exactly as many concurrent calls as the limit allows.
@@ -92,10 +92,10 @@ func TestWindowConcurrentCalls(t *testing.T) {
 	for range 16 {
 		all.Go(func() {
 			for range 50 {
-				if w.take(1, AnyCall, span).over == 0 {
+				if w.take(1, AnyCall, 1, span).over == 0 {
 					passed.Add(1)
 				}
-				w.refund(2, w.take(2, AnyCall, span).stamp)
+				w.refund(2, w.take(2, AnyCall, 1, span).stamp)
 			}
 		})
 	}
@@ -122,10 +122,15 @@ func TestWindowAgainstAModel(t *testing.T) {
 					over |= 1 << b
 				}
 			}
-			if c != over {
-				model[key] = append(model[key], newStamp(now, c&^over))
+			n := rapid.IntRange(1, 4).Draw(t, "counts as")
+			counted := n
+			if over != 0 {
+				counted = 1
 			}
-			got := w.take(key, c, time.Duration(now)*time.Microsecond)
+			if c != over {
+				model[key] = append(model[key], slices.Repeat([]stamp{newStamp(now, c&^over)}, counted)...)
+			}
+			got := w.take(key, c, n, time.Duration(now)*time.Microsecond)
 			require.Equal(t, over, got.over)
 			if over != 0 {
 				after := 0
@@ -149,13 +154,27 @@ func TestWindowAgainstAModel(t *testing.T) {
 	})
 }
 
+// A heavy call is accepted if one more call is left. The caller then waits until
+// enough of its calls stop counting.
+func TestWindowWithHeavyCalls(t *testing.T) {
+	w := newWindow([classes]int{10}, self, -1)
+	require.Zero(t, w.take(1, AnyCall, 1, span).over)
+	require.Equal(t, 2, w.take(1, AnyCall, 7, span+10*time.Second).quotas[0].left)
+	got := w.take(1, AnyCall, 7, span+20*time.Second)
+	require.Zero(t, got.over)
+	require.Equal(t, -5, got.quotas[0].left)
+	require.Equal(t, 50*time.Second, got.quotas[0].until, "once one light and five of the heavy call's seven no longer count, ten are left")
+	require.Equal(t, AnyCall, w.take(1, AnyCall, 1, 2*span+9*time.Second).over)
+	require.Zero(t, w.take(1, AnyCall, 1, 2*span+10*time.Second).over)
+}
+
 // Memory stays bounded with a million callers in a minute. A caller that was
 // over its limit before these calls is still over the limit after them.
 func TestAMillionCallers(t *testing.T) {
 	l := New(Defaults(), nil, func() time.Time { return time.Unix(0, 0) })
 	active := keyOf(netip.MustParseAddr("192.0.2.1"))
 	for range 600 {
-		require.Zero(t, l.addresses.take(active, AnyCall, span).over)
+		require.Zero(t, l.addresses.take(active, AnyCall, 1, span).over)
 	}
 	heap := func() int64 {
 		runtime.GC()
@@ -173,16 +192,16 @@ func TestAMillionCallers(t *testing.T) {
 		callers = 50_000 // the race detector needs extra memory and is many times slower
 	}
 	for i := range callers {
-		l.addresses.take(key(i), AnyCall|MatchRead, span+time.Duration(i)*50*time.Microsecond)
+		l.addresses.take(key(i), AnyCall|MatchRead, 1, span+time.Duration(i)*50*time.Microsecond)
 	}
 	grown := heap() - before
 	t.Logf("%d addresses: %d MB", callers, grown>>20)
 	require.Less(t, grown, int64(160<<20))
-	require.Equal(t, AnyCall, l.addresses.take(active, AnyCall, span+59*time.Second).over)
-	require.Zero(t, l.addresses.take(active, AnyCall, 2*span).over)
+	require.Equal(t, AnyCall, l.addresses.take(active, AnyCall, 1, span+59*time.Second).over)
+	require.Zero(t, l.addresses.take(active, AnyCall, 1, 2*span).over)
 
-	l.addresses.take(active, AnyCall, 4*span)
-	l.addresses.take(active, AnyCall, 5*span)
+	l.addresses.take(active, AnyCall, 1, 4*span)
+	l.addresses.take(active, AnyCall, 1, 5*span)
 	require.Len(t, l.addresses.young, 1, "a caller that made no call is forgotten")
 	require.Empty(t, l.addresses.old[key(1)])
 }
@@ -194,17 +213,17 @@ func TestTooManyCallers(t *testing.T) {
 	w.keys = 8
 	at := func(text string) addressKey { return keyOf(netip.MustParseAddr(text)) }
 	for i := range 8 {
-		w.take(at(fmt.Sprintf("198.51.100.%d", i)), AnyCall, span)
+		w.take(at(fmt.Sprintf("198.51.100.%d", i)), AnyCall, 1, span)
 	}
 	for range 3 {
-		require.Zero(t, w.take(at("203.0.113.1"), AnyCall, span).over)
+		require.Zero(t, w.take(at("203.0.113.1"), AnyCall, 1, span).over)
 	}
-	require.Equal(t, AnyCall, w.take(at("203.0.9.9"), AnyCall, span).over, "the addresses of a /16 share a key")
-	require.Zero(t, w.take(at("198.51.100.3"), AnyCall, span).over)
+	require.Equal(t, AnyCall, w.take(at("203.0.9.9"), AnyCall, 1, span).over, "the addresses of a /16 share a key")
+	require.Zero(t, w.take(at("198.51.100.3"), AnyCall, 1, span).over)
 	for range 3 {
-		require.Zero(t, w.take(at("2001:db8::1"), AnyCall, span).over, "all others share the last key")
+		require.Zero(t, w.take(at("2001:db8::1"), AnyCall, 1, span).over, "all others share the last key")
 	}
-	require.Equal(t, AnyCall, w.take(at("2001:db9::1"), AnyCall, span).over)
+	require.Equal(t, AnyCall, w.take(at("2001:db9::1"), AnyCall, 1, span).over)
 	require.LessOrEqual(t, len(w.young)+len(w.old), 10)
 }
 

@@ -35,6 +35,7 @@ var (
 	ErrUnexpectedBody   = errors.New("this method does not accept a body")
 	ErrNotFound         = errors.New("the requested resource does not exist")
 	ErrRateLimited      = errors.New("too many calls")
+	ErrBusy             = errors.New("too many expensive calls at the same time: try again")
 )
 
 // Table maps errors to statuses and codes. The first row that matches decides. A
@@ -77,6 +78,7 @@ var table = Table{
 	{eventstore.ErrUnavailable, http.StatusServiceUnavailable, "log_unavailable"},
 	{projections.ErrStopped, http.StatusServiceUnavailable, "out_of_date"},
 	{projections.ErrBehind, http.StatusServiceUnavailable, "out_of_date"},
+	{ErrBusy, http.StatusServiceUnavailable, "busy"},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "log_unavailable"},
 }
 

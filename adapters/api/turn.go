@@ -1,0 +1,35 @@
+package api
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"hexarena/adapters/rest/problem"
+)
+
+// turnTime is how long an expensive call waits for its turn.
+const turnTime = 5 * time.Second
+
+// newTurns returns the turns of expensive calls. They may use half of the processors,
+// so that matches and other calls do not wait for them.
+func newTurns() *semaphore.Weighted {
+	return semaphore.NewWeighted(int64(max(1, runtime.GOMAXPROCS(0)/2)))
+}
+
+// Turn waits until few enough expensive calls and pages are in progress. The caller
+// must call done after the expensive part. If the wait takes too long, the error is
+// problem.ErrBusy.
+func (s *Server) Turn(ctx context.Context) (done func(), err error) {
+	waiting, cancel := context.WithTimeout(ctx, turnTime)
+	defer cancel()
+	if err := s.turns.Acquire(waiting, 1); err != nil {
+		if ctx.Err() == nil {
+			err = problem.ErrBusy
+		}
+		return nil, err
+	}
+	return func() { s.turns.Release(1) }, nil
+}
