@@ -39,6 +39,9 @@ func (a *arena) collectors() []prometheus.Collector {
 	if a.Play && a.beacon != nil {
 		all = append(all, a.beacon)
 	}
+	if a.limited != nil { // nil in tests without a public port
+		all = append(all, a.limited.Collectors()...)
+	}
 	return all
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -27,10 +28,11 @@ type process struct {
 	exited   chan struct{} // closed once cmd.Wait has returned
 }
 
-// processOptions holds the folder and the environment of a process.
+// processOptions holds the folder, the environment and the limits of a process.
 type processOptions struct {
-	dir string
-	env []string // added to the result of environment
+	dir   string
+	env   []string // added to the result of environment
+	files int      // the number of files and sockets that it may have open; 0: as many as this process
 }
 
 // launch starts `arena` with arguments. The process is ended when the test ends. The
@@ -44,6 +46,10 @@ func launchIn(t testing.TB, at processOptions, args ...string) *process {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
+	if at.files > 0 {
+		args = append([]string{"-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, at.files), self}, args...)
+		self = "sh"
+	}
 	p := &process{t: t, cmd: exec.Command(self, args...), exited: make(chan struct{})}
 	p.cmd.Dir, p.cmd.Env = at.dir, append(append(environment(), at.env...), asArena+"=watched")
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err

@@ -89,7 +89,7 @@ func (a *arena) serveUpToDate(ctx context.Context) error {
 		}
 	}
 	close(a.upToDate)
-	return listen.Serve(a.server, a.listeners.public)
+	return listen.Serve(a.server, a.limited)
 }
 
 // unlessItStopped ignores the error of a read model that has stopped for good.

@@ -100,6 +100,7 @@ type arena struct {
 	server    *http.Server
 	admin     *http.Server
 	listeners struct{ public, admin, node net.Listener } // node is nil without the embedded node
+	limited   *listen.Limited                            // serves the public listener
 	node      *node.Node                                 // the embedded node, or nil
 	nodeEnded chan error                                 // receives the embedded node's error; nil without the embedded node
 	closers   []func() error                             // in the order of opening
@@ -365,6 +366,8 @@ func (a *arena) openServers(context.Context) error {
 	}
 	a.server.ConnContext = api.ConnContext
 	a.server.RegisterOnShutdown(handler.EndStreams)
+	a.limited = listen.Limit(a.listeners.public, a.trustedProxies, a.logger)
+	a.limited.Full = func() { listen.CloseIdle(a.server) }
 	a.admin = listen.NewServer(a.adminHandler())
 	return nil
 }

@@ -24,6 +24,7 @@ type testArena struct {
 	data    string
 	flags   []string
 	env     []string
+	files   int      // see processOptions
 	arena   *process // the current process
 	front   *front   // nil: callers connect to the process itself
 	owners  []*demo.Owner
@@ -50,7 +51,7 @@ func (s *testArena) start(flags ...string) {
 // launch starts the arena without waiting for it.
 func (s *testArena) launch(flags ...string) {
 	args := []string{"serve", "--data", s.data, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--node-listen", "127.0.0.1:0"}
-	s.arena = launchIn(s.t, processOptions{env: s.env}, append(append(args, s.flags...), flags...)...)
+	s.arena = launchIn(s.t, processOptions{env: s.env, files: s.files}, append(append(args, s.flags...), flags...)...)
 }
 
 // stop ends the arena gracefully.

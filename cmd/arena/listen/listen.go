@@ -69,6 +69,13 @@ func Serve(s *http.Server, l net.Listener) error {
 	return nil
 }
 
+// CloseIdle closes the connections that are waiting for their next call. Clients
+// connect again for it.
+func CloseIdle(s *http.Server) {
+	s.SetKeepAlivesEnabled(false) // this closes them
+	s.SetKeepAlivesEnabled(true)
+}
+
 // Shutdown waits for the calls that are in progress. It cuts off calls that take
 // longer than drainTime, and then returns an error.
 func Shutdown(ctx context.Context, servers ...*http.Server) error {
