@@ -79,18 +79,19 @@ lint: ## check style and imports
 	@$(GO) run $(LINT) run ./...
 
 .PHONY: bench
-bench: build ## measure the engine, arena verify, the log, read models, API responses, live boards, exports and signed calls
+bench: build ## measure the engine, arena verify, the log, read models, API responses, the cost of each call, live boards, exports and signed calls
 	@./bin/arena bench engine
 	@./bin/arena bench verify
 	@./bin/arena bench log
 	@./bin/arena bench projections
 	@./bin/arena bench export --tables 100
 	@./bin/arena bench reads
+	@./bin/arena bench calls
 	@$(GO) test -run xxx -bench '^BenchmarkMe$$' -cpu 1 ./adapters/api
 	@./bin/arena bench live --seconds 5
 
 .PHONY: soak
-soak: build ## run the long tests: 50 kills, outages, disk faults, ten million events
+soak: build ## run the long tests: 50 kills, outages, disk faults, 20,000 connections, hostile callers, ten million events
 	@ARENA_SOAK=1 $(GO) test -count=1 -timeout 60m -run 'Soak' ./...
 	@./bin/arena bench growth
 

@@ -31,6 +31,23 @@ func TestBenchLive(t *testing.T) {
 	t.Logf("%s", out.String())
 }
 
+// Every operation of the OpenAPI document is measured. docs/operations.md has the
+// figures of a large arena.
+func TestBenchCalls(t *testing.T) {
+	t.Setenv(asArena, "plain")
+	var out, errOut bytes.Buffer
+	flags := []string{"--bots", "8", "--matches", "40", "--veteran", "20", "--games", "4", "--running", "2", "--calls", "4", "--seconds", "0.5"}
+	status := run(append([]string{"bench", "calls"}, flags...), &out, &errOut)
+	require.Zero(t, status, errOut.String())
+	for _, line := range []string{
+		`GET /watch/{id}/preview.png, drawn +200 .* 15 all`, `GET /health, over the limit +429`, `POST /bots, a wrong signature +401`,
+		`while 8 addresses make that mix: p50 .* p99`, `the 20 streams that one address may open`,
+	} {
+		require.Regexp(t, line, out.String())
+	}
+	t.Logf("%s", out.String())
+}
+
 // The benchmark moves the rows away and back. All calls of each step succeed.
 func TestBenchReads(t *testing.T) {
 	t.Setenv(asArena, "plain")

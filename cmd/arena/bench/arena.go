@@ -23,6 +23,7 @@ import (
 // benchmark writes matches to its log.
 type arena struct {
 	url          string
+	admin        string // URL of the operators' endpoints
 	log          *esdb.Log
 	pid          int
 	startSeconds float64 // time from startup until /health responded with 200
@@ -49,11 +50,11 @@ func withArena(ctx context.Context, dir string, f func(a *arena) error, more ...
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	url, node, err := readAddresses(out)
+	url, admin, node, err := readAddresses(out)
 	if err != nil {
 		return errors.Join(fmt.Errorf("the arena did not start: %w", err), cmd.Wait())
 	}
-	a := &arena{url: url, pid: cmd.Process.Pid}
+	a := &arena{url: url, admin: admin, pid: cmd.Process.Pid}
 	if a.log, err = logs.Open(ctx, "the arena's log", node, slog.New(slog.DiscardHandler)); err == nil {
 		err = inOrder(
 			func() error { return a.await(ctx, "/health", nil) },
@@ -69,23 +70,25 @@ func withArena(ctx context.Context, dir string, f func(a *arena) error, more ...
 
 // readAddresses reads the addresses that an arena prints. The address of its node
 // is the last one. readAddresses discards all output after that line.
-func readAddresses(out io.Reader) (url, node string, err error) {
+func readAddresses(out io.Reader) (url, admin, node string, err error) {
 	lines := bufio.NewReader(out)
 	for node == "" {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			return "", "", err
+			return "", "", "", err
 		}
 		label, address, _ := strings.Cut(strings.TrimSpace(line), " on ")
 		switch label {
 		case "API":
 			url = address
+		case "operators' endpoints":
+			admin = address
 		case "event store":
 			node = address
 		}
 	}
 	go func() { _, _ = io.Copy(io.Discard, lines) }()
-	return url, node, nil
+	return url, admin, node, nil
 }
 
 // newCaller returns a client with its own address in 127.0.0.0/8.

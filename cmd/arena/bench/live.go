@@ -88,16 +88,7 @@ func startMatches(ctx context.Context, s *simulation) ([]*simulatedMatch, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range matches {
-		m.clock = time.Now
-		if err := m.start(turnsBefore); err != nil {
-			return nil, err
-		}
-		if err := m.store(ctx, s.log); err != nil {
-			return nil, err
-		}
-	}
-	return matches, nil
+	return matches, startAll(ctx, s.log, matches)
 }
 
 // measure connects the readers, plays while they read, and ends the matches.

@@ -1,0 +1,119 @@
+package bench
+
+import (
+	"cmp"
+	"math"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+// quotas follows the RateLimit headers of responses.
+type quotas struct {
+	limits map[string]int
+	left   map[string]int // of the current address
+	used   map[string]int // by all addresses
+}
+
+var (
+	policyPattern = regexp.MustCompile(`"([a-z-]+)";q=(\d+)`)
+	leftPattern   = regexp.MustCompile(`"([a-z-]+)";r=(\d+)`)
+)
+
+func (q *quotas) add(h http.Header) {
+	if q.limits == nil {
+		q.limits, q.used = map[string]int{}, map[string]int{}
+	}
+	for _, m := range policyPattern.FindAllStringSubmatch(h.Get("RateLimit-Policy"), -1) {
+		q.limits[m[1]], _ = strconv.Atoi(m[2])
+	}
+	before := q.left
+	q.left = map[string]int{}
+	for _, m := range leftPattern.FindAllStringSubmatch(h.Get("RateLimit"), -1) {
+		name := m[1]
+		q.left[name], _ = strconv.Atoi(m[2])
+		had, known := before[name]
+		if !known {
+			had = q.limits[name]
+		}
+		q.used[name] += had - q.left[name]
+	}
+}
+
+// spent reports whether the address may be about to exceed a limit.
+func (q *quotas) spent() bool {
+	for name, left := range q.left {
+		if left < q.limits[name]/2 {
+			return true
+		}
+	}
+	return false
+}
+
+// price returns how many calls a call counts as, on average.
+func (q *quotas) price(calls int) map[string]float64 {
+	price := map[string]float64{}
+	for name, n := range q.used {
+		price[name] = float64(n) / float64(calls)
+	}
+	return price
+}
+
+// callsPerMinute returns how many such calls the limits allow one address in a
+// minute.
+func (r *callReport) callsPerMinute() float64 {
+	n := math.Inf(1)
+	for name, price := range r.Price {
+		n = min(n, float64(r.Limits[name])/price)
+	}
+	if math.IsInf(n, 0) {
+		return 0
+	}
+	return n
+}
+
+// share is how often one address makes a kind of call in a minute.
+type share struct {
+	row int // index of the row
+	n   float64
+}
+
+// worstMix returns the most expensive mix of calls that one address may make in a
+// minute. It takes the calls that cost the most CPU time for their price in the limit
+// of all calls, as many as all limits allow.
+func worstMix(rows []callReport) (mix []share) {
+	left := map[string]float64{}
+	var costly []int
+	for i, r := range rows {
+		for name, limit := range r.Limits {
+			left[name] = float64(limit)
+		}
+		if r.PerMin > 0 {
+			costly = append(costly, i)
+		}
+	}
+	perUnit := func(i int) float64 { return rows[i].CPUMs / cmp.Or(rows[i].Price["all"], 1) }
+	slices.SortFunc(costly, func(a, b int) int { return cmp.Compare(perUnit(b), perUnit(a)) })
+	for _, i := range costly {
+		n := math.Inf(1)
+		for name, price := range rows[i].Price {
+			n = min(n, left[name]/price)
+		}
+		for name, price := range rows[i].Price {
+			left[name] -= n * price
+		}
+		if n >= 1 {
+			mix = append(mix, share{i, n})
+		}
+	}
+	return mix
+}
+
+// percentOf returns the part of a core that a mix of calls uses.
+func (r *callsReport) percentOf(mix []share) (percent float64) {
+	for _, s := range mix {
+		percent += r.Rows[s.row].CPUMs * s.n / 600
+	}
+	return percent
+}
