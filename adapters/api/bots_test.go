@@ -165,11 +165,11 @@ func TestEveryWriteWaitsForTheDirectory(t *testing.T) {
 
 func TestEventsHaveTheIDOfTheirRequest(t *testing.T) {
 	a := newArena(t)
-	ada := a.signIn("ada@example.org")
-	created := ada.do(http.MethodPost, "/bots", `{"name":"x","mode":"standard","url":"https://x.example"}`).is(http.StatusCreated)
+	zoe := a.signIn("zoe@example.org")
+	created := zoe.do(http.MethodPost, "/bots", `{"name":"x","mode":"standard","url":"https://x.example"}`).is(http.StatusCreated)
 	for r, err := range a.log.ReadAll(t.Context(), 0, eventstore.ReadOptions{}) {
 		require.NoError(t, err)
-		require.NotContains(t, string(r.Stream), "ada")
+		require.NotContains(t, string(r.Stream), "zoe") // no hex digits, unlike ids and hashes
 		if r.Type == "BotRegistered" {
 			m, err := eventstore.DecodeMetadata(r)
 			require.NoError(t, err)
