@@ -12,8 +12,8 @@ import (
 // A web page of the arena counts as one call by its reader, even if the page
 // reads from the API several times (docs/adr/0028-a-page-calls-the-api.md). Some
 // pages count as more calls (docs/protocol.md, "Rate limits"). CountPage counts
-// the page. The page reads through InternalReads, which does
-// not count GET calls. Changes by the page's forms count like any other call.
+// the page. The page reads through InternalReads, which does not count GET calls.
+// Changes by the page's forms count like any other call.
 
 // internalReadKey is the context key that marks a request of InternalReads.
 type internalReadKey struct{}
