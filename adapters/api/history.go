@@ -45,7 +45,7 @@ func (s *Server) getHistory(_ *call, in *historyQuery) (rest.BotHistory, error) 
 	}
 	if in.Aborted == "true" {
 		for _, m := range h.Aborted {
-			out.Points = append(out.Points, rest.HistoryPoint{MatchID: m.MatchID, EndedAt: rest.FormatTime(m.EndedAt), Seat: m.Seat, Reason: m.Reason})
+			out.Points = append(out.Points, rest.HistoryPoint{MatchID: m.MatchID, EndedAt: rest.FormatTime(m.EndedAt), Seat: m.Seat, Reason: m.Reason, MatchSeat: m.Played})
 		}
 		return out, nil
 	}
@@ -53,7 +53,7 @@ func (s *Server) getHistory(_ *call, in *historyQuery) (rest.BotHistory, error) 
 		displayed := p.Displayed()
 		out.Points = append(out.Points, rest.HistoryPoint{
 			MatchID: p.MatchID, EndedAt: rest.FormatTime(p.EndedAt), Placement: &p.Placement, Seat: p.Seat,
-			Rating: &displayed, Mu: &p.Mu, Sigma: &p.Sigma,
+			Rating: &displayed, Mu: &p.Mu, Sigma: &p.Sigma, MatchSeat: p.Played,
 		})
 	}
 	return out, nil

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"testing"
@@ -14,10 +15,10 @@ import (
 )
 
 var (
-	completedPoint = object(map[string]shape{
+	completedPoint = object(with(seatFacts("completed"), map[string]shape{
 		"matchId": id, "endedAt": moment, "placement": integer(1, 4), "seat": seat, "rating": oneDecimal, "mu": unrounded, "sigma": unrounded,
-	})
-	abortedPoint = object(map[string]shape{"matchId": id, "endedAt": moment, "seat": seat, "reason": oneOf("wall_clock", "operator", "beacon")})
+	}))
+	abortedPoint = object(with(seatFacts("aborted"), map[string]shape{"matchId": id, "endedAt": moment, "seat": seat, "reason": oneOf("wall_clock", "operator", "beacon")}))
 )
 
 func unrounded(v any) error {
@@ -47,6 +48,13 @@ func player(t *testing.T, record map[string]any, botID string) map[string]any {
 	return nil
 }
 
+// seatAt returns the fields of a seat in a match's record, and more fields.
+func seatAt(record map[string]any, seat any, more map[string]any) map[string]any {
+	all := maps.Clone(record["seats"].([]any)[int(seat.(float64))].(map[string]any))
+	maps.Copy(all, more)
+	return all
+}
+
 // A bot's history agrees with the records of its matches.
 func TestHistory(t *testing.T) {
 	s := newSpectated(t)
@@ -61,16 +69,17 @@ func TestHistory(t *testing.T) {
 	point := points[0].(map[string]any)
 	record := s.get("/matches/" + s.four.MatchID).is(http.StatusOK).json
 	mine := player(t, record, bot)
-	require.Equal(t, map[string]any{
+	require.Equal(t, seatAt(record, mine["seat"], map[string]any{
 		"matchId": s.four.MatchID, "endedAt": record["endedAt"], "placement": mine["placement"], "seat": mine["seat"],
 		"rating": mine["ratingDelta"], "mu": point["mu"], "sigma": point["sigma"], // a new bot's displayed rating is 0
-	}, point)
+	}), point)
 
 	aborted := s.get("/bots/" + bot + "/history?aborted=true").fits(historyOf(abortedPoint)).json
 	record = s.get("/matches/" + s.aborted.MatchID).is(http.StatusOK).json
-	require.Equal(t, []any{map[string]any{
-		"matchId": s.aborted.MatchID, "endedAt": record["endedAt"], "seat": player(t, record, bot)["seat"], "reason": record["reason"],
-	}}, aborted["points"])
+	mine = player(t, record, bot)
+	require.Equal(t, []any{seatAt(record, mine["seat"], map[string]any{
+		"matchId": s.aborted.MatchID, "endedAt": record["endedAt"], "seat": mine["seat"], "reason": record["reason"],
+	})}, aborted["points"])
 	require.Equal(t, 1.0, aborted["abortedMatches"])
 	require.Equal(t, got, s.get("/bots/"+bot+"/history?aborted=false").is(http.StatusOK).json)
 }

@@ -100,7 +100,6 @@ func (s *Server) matchBody(ctx context.Context, summary matches.Summary) (rest.M
 	if summary.Status != matches.Running {
 		body.Seed, body.Proof = h.Seed, h.Proof
 		body.Replay, body.ThinkingMs = h.Replay(), h.ThinkingMs()
-		body.Seats = h.Seats()
 	}
 	return body, nil
 }

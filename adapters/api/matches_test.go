@@ -158,9 +158,14 @@ func TestRecords(t *testing.T) {
 		}, got["proof"])
 		require.Len(t, got["thinkingMs"], len(g.Bots))
 		for i, seat := range got["seats"].([]any) {
-			require.Equal(t, map[string]any{
+			want := map[string]any{
 				"strikes": float64(g.State.Strikes[i]), "resigned": g.State.Resigned[i], "missed": g.State.Missed(i), "timeUsedMs": float64(g.Used[i]),
-			}, seat)
+				"ratingBefore": nil, "ratingAfter": nil,
+			}
+			if status == "completed" { // the first match of every bot
+				want["ratingBefore"], want["ratingAfter"] = 0.0, got["players"].([]any)[i].(map[string]any)["ratingDelta"]
+			}
+			require.Equal(t, want, seat)
 		}
 
 		replay := got["replay"].([]any)
@@ -432,7 +437,7 @@ func TestReadsAreDescribed(t *testing.T) {
 		require.ElementsMatch(t, parameters, names, path)
 	}
 	for schema, fields := range map[string]map[string]shape{
-		"MatchSummary": summary("aborted"), "Match": with(summary("aborted"), map[string]shape{"seed": nil, "replay": nil, "commitment": nil, "proof": nil, "thinkingMs": nil, "seats": nil}),
+		"MatchSummary": summary("aborted"), "Match": with(summary("aborted"), map[string]shape{"seed": nil, "replay": nil, "commitment": nil, "proof": nil, "thinkingMs": nil}),
 	} {
 		require.Contains(t, schemas, schema)
 		properties := schemas[schema].(map[string]any)["properties"].(map[string]any)

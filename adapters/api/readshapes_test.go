@@ -42,7 +42,21 @@ func summary(status string) map[string]shape {
 	if status == "aborted" {
 		fields["reason"] = oneOf("wall_clock", "operator", "beacon")
 	}
+	if status != "running" {
+		fields["seats"] = listOf(object(seatFacts(status)), 3, 4)
+	}
 	return fields
+}
+
+// seatFacts returns the fields of a seat of a match with a given status.
+func seatFacts(status string) map[string]shape {
+	rating := oneDecimal
+	if status == "aborted" {
+		rating = null
+	}
+	return map[string]shape{
+		"strikes": integer(0, 3), "resigned": boolean, "missed": boolean, "timeUsedMs": many, "ratingBefore": rating, "ratingAfter": rating,
+	}
 }
 
 var proof = object(map[string]shape{
@@ -56,7 +70,6 @@ func record(status string) shape {
 	}
 	return object(with(summary(status), map[string]shape{
 		"seed": hex32, "replay": list(wholeEvent), "commitment": hex32, "proof": proof, "thinkingMs": bySeat,
-		"seats": listOf(object(map[string]shape{"strikes": integer(0, 3), "resigned": boolean, "missed": boolean, "timeUsedMs": many}), 3, 4),
 	}))
 }
 

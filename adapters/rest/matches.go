@@ -20,7 +20,6 @@ type Match struct {
 	Commitment seed.Seed           `json:"commitment"`
 	Proof      *match.Proof        `json:"proof,omitempty"`
 	ThinkingMs []int64             `json:"thinkingMs,omitempty" doc:"The thinking time that each seat used; present once the match has ended."`
-	Seats      []MatchSeat         `json:"seats,omitempty" doc:"What each seat did, in the order of the seats; present once the match has ended."`
 }
 
 // Frames contains the board and the frames of a match.
@@ -59,7 +58,8 @@ type BotHistory struct {
 }
 
 // HistoryPoint is one match of a bot. A completed match has every field except
-// Reason. For an aborted match, the pointer fields are nil.
+// Reason. For an aborted match, the pointer fields are nil. MatchSeat is the bot's
+// seat in the record of the match.
 type HistoryPoint struct {
 	MatchID   string   `json:"matchId"`
 	EndedAt   string   `json:"endedAt"`
@@ -69,4 +69,5 @@ type HistoryPoint struct {
 	Mu        *float64 `json:"mu,omitempty"`
 	Sigma     *float64 `json:"sigma,omitempty"`
 	Reason    string   `json:"reason,omitempty"`
+	MatchSeat
 }

@@ -17,6 +17,7 @@ import (
 	"hexarena/projections/leaderboard"
 	"hexarena/projections/live"
 	"hexarena/projections/matches"
+	"hexarena/projections/seats"
 )
 
 type (
@@ -25,7 +26,7 @@ type (
 	// MatchPlayer is a bot in a MatchSummary.
 	MatchPlayer = matches.Player
 	// MatchSeat is what one seat did in an ended match.
-	MatchSeat = frames.Seat
+	MatchSeat = seats.Seat
 	// LiveMatch is a running match in a list.
 	LiveMatch = live.Match
 	// Decision is one decision of a bot, for its owner.

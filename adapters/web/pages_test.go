@@ -108,6 +108,23 @@ func TestAbortedMatches(t *testing.T) {
 	}
 }
 
+// Lists and the pages of bots and matches mark the seats that went wrong.
+func TestMarkedSeats(t *testing.T) {
+	for seat, want := range map[string]string{
+		`"strikes":3,"resigned":true,"missed":true`: "missed", `"strikes":3,"resigned":true,"missed":false`: "resigned", `"strikes":1,"resigned":false,"missed":false`: "1 strike",
+	} {
+		s := newSite(t)
+		m := `{"id":"` + matchID + `","mode":"standard","status":"completed","startedAt":"2026-09-06T12:00:00.000Z","endedAt":"2026-09-06T12:04:00.000Z","players":[
+			{"seat":0,"botId":"` + botID + `","botName":"Lovelace","placement":1,"ratingDelta":1.5}],"seats":[{` + seat + `}],"replay":[]}`
+		s.say("GET /matches", `{"matches":[`+m+`],"next":null}`)
+		s.say("GET /matches/"+matchID, m)
+		for _, path := range []string{"/", "/bot/" + botID} {
+			s.is(s.get(path), http.StatusOK, `<span class="tag bad">`+want+`</span>`)
+		}
+		s.is(s.get("/watch/"+matchID), http.StatusOK, `data-slot="mark">`+want+`</span>`)
+	}
+}
+
 // The home page has a list for live boards even if no match is running.
 func TestHomeWithoutMatches(t *testing.T) {
 	s := newSite(t)

@@ -111,7 +111,8 @@ func newSite(t *testing.T) *site {
 
 const matchJSON = `{"id":"` + matchID + `","mode":"standard","status":"completed","startedAt":"2026-09-06T12:00:00.000Z","endedAt":"2026-09-06T12:04:00.000Z","players":[
 	{"seat":0,"botId":"` + botID + `","botName":"Lovelace","placement":1,"ratingDelta":1.1},
-	{"seat":1,"botId":"44444444-4444-4444-8444-444444444444","botName":"Greta","placement":2,"ratingDelta":-1.5}]}`
+	{"seat":1,"botId":"44444444-4444-4444-8444-444444444444","botName":"Greta","placement":2,"ratingDelta":-1.5}],
+	"seats":[{"strikes":0,"resigned":false,"missed":false},{"strikes":3,"resigned":true,"missed":false}]}`
 
 type tallies struct{}
 

@@ -129,28 +129,6 @@ func (h *History) ThinkingMs() []int64 {
 	return total
 }
 
-// Seat is the part of one seat in an ended match.
-type Seat struct {
-	Strikes    int    `json:"strikes"`
-	Resigned   bool   `json:"resigned"`
-	Missed     bool   `json:"missed" doc:"Whether the bot sent no answer in the whole match."`
-	TimeUsedMs *int64 `json:"timeUsedMs" doc:"The time that the seat used, in milliseconds; null if the arena that started the match did not measure it."`
-}
-
-// Seats returns the seats of an ended match.
-func (h *History) Seats() []Seat {
-	m := match.EvolveAll(match.Evolve(match.New(h.Proof.ServerSeed), h.Started), h.Events)
-	used := h.Clocks[len(h.Clocks)-1].Used
-	seats := make([]Seat, len(h.Started.Seats))
-	for i := range seats {
-		seats[i] = Seat{Strikes: m.Strikes[i], Resigned: m.Resigned[i], Missed: m.Missed(i)}
-		if used != nil {
-			seats[i].TimeUsedMs = &used[i]
-		}
-	}
-	return seats
-}
-
 // Board returns the board of the match.
 func (h *History) Board() match.BoardData {
 	for _, e := range h.Events {

@@ -347,29 +347,3 @@ func TestReadReturnsErrorsOfTheLogAndOfEvents(t *testing.T) {
 		})
 	}
 }
-
-func TestSeatsOfAnEndedMatch(t *testing.T) {
-	for _, unmeasured := range []bool{false, true} {
-		log := memory.New()
-		a := arenatest.New(t, log, 11)
-		a.Unmeasured = unmeasured
-		g := a.Seat(ladder.Standard, a.Register("ada", ladder.Standard, "Ann", "Bea", "Cat")...)[0]
-		g.Start()
-		g.PlayOut()
-		h := read(t, log, g)
-		seats := h.Seats()
-		require.Len(t, seats, 3)
-		require.True(t, seats[1].Resigned, "the clumsy player")
-		for i, s := range seats {
-			require.Equal(t, g.State.Strikes[i], s.Strikes)
-			require.Equal(t, g.State.Resigned[i], s.Resigned)
-			require.Equal(t, g.State.Missed(i), s.Missed)
-			if unmeasured {
-				require.Nil(t, s.TimeUsedMs)
-				continue
-			}
-			require.Equal(t, g.Used[i], *s.TimeUsedMs)
-			require.Positive(t, *s.TimeUsedMs)
-		}
-	}
-}

@@ -72,6 +72,8 @@ type table struct {
 	seats         []string // in seat order
 	started, over bool
 	ended         time.Time
+	strikes       []int // by seat
+	used          []int64
 }
 
 func newArena(t testing.TB, chance uint64) *testArena {
@@ -136,21 +138,30 @@ func (w *testArena) start(m *table) {
 		m.seats = append(m.seats, m.Bots[i].BotID)
 		e.Seats = append(e.Seats, match.Seat{BotID: m.Bots[i].BotID})
 	}
-	m.started = true
+	m.started, m.strikes = true, make([]int, len(m.seats))
 	w.append(match.Stream(m.MatchID), e)
+}
+
+// strike appends a strike of a seat, and the seat's resignation after the third one.
+func (w *testArena) strike(m *table, seat int) {
+	w.t.Helper()
+	m.strikes[seat]++
+	w.append(match.Stream(m.MatchID), match.DecisionTimedOut{Seat: seat, TimeoutData: match.TimeoutData{Strikes: m.strikes[seat]}})
+	if m.strikes[seat] == match.MaxStrikes {
+		w.append(match.Stream(m.MatchID), match.SeatResigned{Seat: seat})
+	}
 }
 
 // end appends the end of a match to its own stream. Half of the matches have clocks.
 func (w *testArena) end(m *table, e match.Event) {
 	w.t.Helper()
-	var used []int64
 	if w.rng.IntN(2) == 0 {
 		for range m.seats {
-			used = append(used, int64(w.rng.IntN(600_000)))
+			m.used = append(m.used, int64(w.rng.IntN(600_000)))
 		}
 	}
 	m.over, m.ended = true, w.now
-	w.appendWith(match.Stream(m.MatchID), eventstore.Metadata{UsedMs: used}, e)
+	w.appendWith(match.Stream(m.MatchID), eventstore.Metadata{UsedMs: m.used}, e)
 }
 
 // rate appends the ratings of a match. The placements are by seat.
@@ -231,6 +242,8 @@ func (w *testArena) anything() {
 		w.playing = append(w.playing[:i], w.playing[i+1:]...)
 	case !m.started:
 		w.start(m)
+	case !m.over && m.strikes[0] < match.MaxStrikes && w.rng.IntN(3) == 0:
+		w.strike(m, 0)
 	case !m.over:
 		w.end(m, match.GameEnded{})
 	default:

@@ -11,6 +11,7 @@ import (
 	"hexarena/domain/match"
 	"hexarena/eventstore"
 	"hexarena/projections"
+	"hexarena/projections/seats"
 )
 
 // Apply implements projections.Model.
@@ -38,21 +39,26 @@ func (l *Leaderboard) Apply(tx *projections.Tx, r eventstore.Recorded) error {
 }
 
 func (l *Leaderboard) applyMatch(tx *projections.Tx, id string, e match.Event, meta eventstore.Metadata) error {
-	p := l.playing[id]
-	switch e := e.(type) {
-	case match.Started:
+	if e, ok := e.(match.Started); ok {
 		return l.start(tx, id, e)
-	case match.GameEnded, match.Aborted:
-		if p == nil {
-			return fmt.Errorf("match %s never started", id)
-		}
-		p.ended, p.used, p.dirty = meta.At, meta.UsedMs, true
 	}
+	p := l.playing[id]
+	if p == nil {
+		return fmt.Errorf("match %s never started", id)
+	}
+	if err := seats.Fold(p.played, e, meta.UsedMs); err != nil {
+		return fmt.Errorf("match %s: %w", id, err)
+	}
+	switch e.(type) {
+	case match.GameEnded, match.Aborted:
+		p.ended = meta.At
+	}
+	p.dirty = true
 	return nil
 }
 
 func (l *Leaderboard) start(tx *projections.Tx, id string, e match.Started) error {
-	p := &playing{dirty: true}
+	p := &playing{dirty: true, played: make([]seats.Seat, len(e.Seats))}
 	for _, s := range e.Seats {
 		p.seats = append(p.seats, s.BotID)
 		if _, known := l.bots[s.BotID]; known {
@@ -98,8 +104,8 @@ func (l *Leaderboard) rate(tx *projections.Tx, mode string, e ladder.RatingsChan
 		b.standing = standing{s.After, b.games + 1}
 		l.bots[s.BotID] = b
 		seat := slices.Index(p.seats, s.BotID)
-		err := tx.Exec("INSERT INTO seats (bot, match, seat, placement, mu, sigma, games, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			b.id, l.matches, seat, s.Placement, b.rating.Mu, b.rating.Sigma, b.games, p.usedBy(seat))
+		p.played[seat].Rate(s)
+		err := l.store(tx, b.id, seat, p.played[seat], s.Placement, b.rating.Mu, b.rating.Sigma, b.games)
 		if err != nil {
 			return err
 		}
@@ -118,7 +124,7 @@ func (l *Leaderboard) void(tx *projections.Tx, mode string, e ladder.MatchVoided
 		return err
 	}
 	for seat, botID := range p.seats {
-		err := tx.Exec("INSERT INTO seats (bot, match, seat, used) VALUES (?, ?, ?, ?)", l.bots[botID].id, l.matches, seat, p.usedBy(seat))
+		err := l.store(tx, l.bots[botID].id, seat, p.played[seat], nil, nil, nil, nil)
 		if err != nil {
 			return err
 		}
@@ -126,12 +132,11 @@ func (l *Leaderboard) void(tx *projections.Tx, mode string, e ladder.MatchVoided
 	return nil
 }
 
-// usedBy returns the column used of a seat.
-func (p *playing) usedBy(seat int) any {
-	if seat >= len(p.used) {
-		return nil
-	}
-	return p.used[seat]
+// store stores a seat of the latest closed match. The last four values are nil if the
+// match was aborted.
+func (l *Leaderboard) store(tx *projections.Tx, bot int64, seat int, s seats.Seat, placement, mu, sigma, games any) error {
+	return tx.Exec("INSERT INTO seats (bot, match, seat, placement, mu, sigma, games, strikes, resigned, missed, used, before) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		bot, l.matches, seat, placement, mu, sigma, games, s.Strikes, s.Resigned, s.Missed, s.TimeUsedMs, s.RatingBefore)
 }
 
 // close stores a started match as the latest closed match. reason is nil unless
@@ -165,11 +170,11 @@ func (l *Leaderboard) Flush(tx *projections.Tx) error {
 		if !p.dirty {
 			continue
 		}
-		seats, err := json.Marshal(p.seats)
+		bots, err := json.Marshal(p.seats)
 		if err != nil {
 			return err
 		}
-		used, err := json.Marshal(p.used)
+		played, err := json.Marshal(p.played)
 		if err != nil {
 			return err
 		}
@@ -177,7 +182,7 @@ func (l *Leaderboard) Flush(tx *projections.Tx) error {
 		if !p.ended.IsZero() {
 			ended = p.ended.UnixMilli()
 		}
-		if err := tx.Exec("INSERT OR REPLACE INTO playing (match, seats, ended, used) VALUES (?, ?, ?, ?)", id, string(seats), ended, string(used)); err != nil {
+		if err := tx.Exec("INSERT OR REPLACE INTO playing (match, seats, ended, played) VALUES (?, ?, ?, ?)", id, string(bots), ended, string(played)); err != nil {
 			return err
 		}
 		p.dirty, p.stored = false, true

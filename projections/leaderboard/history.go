@@ -8,6 +8,7 @@ import (
 	"hexarena/domain/ladder"
 	"hexarena/domain/rating"
 	"hexarena/projections"
+	"hexarena/projections/seats"
 )
 
 // History lists a bot's finished matches in the order in which the ladder finished them.
@@ -35,6 +36,7 @@ type EndedMatch struct {
 	MatchID string
 	EndedAt time.Time
 	Seat    int
+	Played  seats.Seat // what the bot did
 }
 
 // History returns a bot's history. If the bot has never started a match,
@@ -51,16 +53,19 @@ func (l *Leaderboard) History(botID string) (h History, ok bool, err error) {
 		var placement sql.Null[int]
 		var mu, sigma sql.Null[float64]
 		var reason sql.Null[string]
-		err := scan(&p.MatchID, &ended, &p.Seat, &placement, &mu, &sigma, &reason)
+		err := scan(&p.MatchID, &ended, &p.Seat, &placement, &mu, &sigma, &reason,
+			&p.Played.Strikes, &p.Played.Resigned, &p.Played.Missed, &p.Played.TimeUsedMs, &p.Played.RatingBefore)
 		p.EndedAt = time.UnixMilli(ended).UTC()
 		if !placement.Valid {
 			h.Aborted = append(h.Aborted, AbortedMatch{p.EndedMatch, reason.V})
 			return err
 		}
 		p.Placement, p.Rating = placement.V, rating.Rating{Mu: mu.V, Sigma: sigma.V}
+		after := p.Displayed()
+		p.Played.RatingAfter = &after
 		h.Points = append(h.Points, p)
 		return err
-	}, `SELECT m.match, m.ended, s.seat, s.placement, s.mu, s.sigma, m.reason
+	}, `SELECT m.match, m.ended, s.seat, s.placement, s.mu, s.sigma, m.reason, s.strikes, s.resigned, s.missed, s.used, s.before
 		FROM seats s JOIN matches m ON m.id = s.match WHERE s.bot = ? ORDER BY s.match`, b.id)
 	return h, true, err
 }

@@ -13,6 +13,7 @@ import (
 	"hexarena/eventstore/memory"
 	"hexarena/projections/arenatest"
 	"hexarena/projections/leaderboard"
+	"hexarena/projections/seats"
 )
 
 func TestHistoryListsCompletedAndAbortedMatches(t *testing.T) {
@@ -22,6 +23,9 @@ func TestHistoryListsCompletedAndAbortedMatches(t *testing.T) {
 
 	stopped := w.seat(ladder.Standard, "a", "b", "d")[0]
 	w.start(stopped)
+	for range match.MaxStrikes {
+		w.strike(stopped, slices.Index(stopped.seats, "a"))
+	}
 	w.now = w.now.Add(time.Minute)
 	w.end(stopped, match.Aborted{Why: match.WallClock})
 	w.now = w.now.Add(time.Minute)
@@ -39,13 +43,22 @@ func TestHistoryListsCompletedAndAbortedMatches(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, ok)
 	seat := func(m *table, id string) int { return slices.Index(m.seats, id) }
+	ended := func(m *table, s seats.Seat) leaderboard.EndedMatch {
+		at := seat(m, "a")
+		if m.used != nil {
+			s.TimeUsedMs = &m.used[at]
+		}
+		return leaderboard.EndedMatch{m.MatchID, m.ended, at, s}
+	}
+	secondRating := w.ladders[ladder.Standard].Bot("a").Rating
+	zero, one, two := 0.0, firstRating.Displayed(), secondRating.Displayed()
 	require.Equal(t, leaderboard.History{
 		Mode: ladder.Standard,
 		Points: []leaderboard.Point{
-			{leaderboard.EndedMatch{first.MatchID, first.ended, seat(first, "a")}, []int{2, 1, 2}[seat(first, "a")], firstRating},
-			{leaderboard.EndedMatch{second.MatchID, second.ended, seat(second, "a")}, []int{4, 3, 2, 1}[seat(second, "a")], w.ladders[ladder.Standard].Bot("a").Rating},
+			{ended(first, seats.Seat{RatingBefore: &zero, RatingAfter: &one}), []int{2, 1, 2}[seat(first, "a")], firstRating},
+			{ended(second, seats.Seat{RatingBefore: &one, RatingAfter: &two}), []int{4, 3, 2, 1}[seat(second, "a")], secondRating},
 		},
-		Aborted: []leaderboard.AbortedMatch{{leaderboard.EndedMatch{stopped.MatchID, stopped.ended, seat(stopped, "a")}, ladder.WhyOperator}},
+		Aborted: []leaderboard.AbortedMatch{{ended(stopped, seats.Seat{Strikes: 3, Resigned: true}), ladder.WhyOperator}},
 	}, h)
 
 	h, ok, err = l.History("g")
@@ -56,9 +69,9 @@ func TestHistoryListsCompletedAndAbortedMatches(t *testing.T) {
 		_, ok, err := l.History(id)
 		require.NoError(t, err)
 		require.False(t, ok, "%s has never begun a match", id)
-		seats, err := l.BySeat(id)
+		tallies, err := l.BySeat(id)
 		require.NoError(t, err)
-		require.Empty(t, seats)
+		require.Empty(t, tallies)
 		rivals, err := l.HeadToHead(id)
 		require.NoError(t, err)
 		require.Empty(t, rivals)
@@ -75,7 +88,7 @@ func TestVoidedMatchEndsWhenItsLadderClosesIt(t *testing.T) {
 	w.void(m)
 	h, _, err := followed(t, w.log).History("b")
 	require.NoError(t, err)
-	require.Equal(t, []leaderboard.AbortedMatch{{leaderboard.EndedMatch{m.MatchID, w.now, slices.Index(m.seats, "b")}, ladder.WhyOperator}}, h.Aborted)
+	require.Equal(t, []leaderboard.AbortedMatch{{leaderboard.EndedMatch{MatchID: m.MatchID, EndedAt: w.now, Seat: slices.Index(m.seats, "b")}, ladder.WhyOperator}}, h.Aborted)
 }
 
 func TestBySeatAndHeadToHead(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 	"hexarena/domain/rating"
 	"hexarena/eventstore"
 	"hexarena/projections"
+	"hexarena/projections/seats"
 )
 
 // Row is one row of a ranking.
@@ -60,11 +61,11 @@ type standing struct {
 // playing is a match that has started but has not been closed by its ladder
 // yet.
 type playing struct {
-	seats  []string  // ids of the bots
-	ended  time.Time // when the match ended according to its own stream; zero if it has not ended
-	used   []int64   // the time that each seat used, in milliseconds; nil before the end, and if the match has no clocks
-	stored bool      // whether the match has a row
-	dirty  bool      // whether Flush must write the row
+	seats  []string     // ids of the bots
+	played []seats.Seat // what the seats did
+	ended  time.Time    // when the match ended according to its own stream; zero if it has not ended
+	stored bool         // whether the match has a row
+	dirty  bool         // whether Flush must write the row
 }
 
 // New returns an empty leaderboard.
@@ -78,17 +79,16 @@ var tables string
 
 // Schema implements projections.Model.
 func (l *Leaderboard) Schema() projections.Schema {
-	return projections.Schema{Version: 3, Tables: tables}
+	return projections.Schema{Version: 4, Tables: tables}
 }
 
 // Filter implements projections.Model.
 func (l *Leaderboard) Filter() eventstore.Filter {
 	return eventstore.Filter{
 		StreamPrefixes: []string{ladder.StreamPrefix, match.StreamPrefix},
-		Types: []string{
-			match.Started{}.EventType(), match.GameEnded{}.EventType(), match.Aborted{}.EventType(),
-			ladder.RatingsChanged{}.EventType(), ladder.MatchVoided{}.EventType(),
-		},
+		Types: append([]string{
+			match.Started{}.EventType(), ladder.RatingsChanged{}.EventType(), ladder.MatchVoided{}.EventType(),
+		}, seats.Types...),
 	}
 }
 
@@ -125,9 +125,9 @@ func (l *Leaderboard) Load(rows *sql.DB) error {
 	}
 	return projections.Each(rows, func(scan projections.Scan) error {
 		var id string
-		var seats, used []byte
+		var bots, played []byte
 		var ended sql.Null[int64]
-		if err := scan(&id, &seats, &ended, &used); err != nil {
+		if err := scan(&id, &bots, &ended, &played); err != nil {
 			return err
 		}
 		p := &playing{stored: true}
@@ -135,8 +135,8 @@ func (l *Leaderboard) Load(rows *sql.DB) error {
 			p.ended = time.UnixMilli(ended.V)
 		}
 		l.playing[id] = p
-		return cmp.Or(json.Unmarshal(seats, &p.seats), json.Unmarshal(used, &p.used))
-	}, "SELECT match, seats, ended, used FROM playing")
+		return cmp.Or(json.Unmarshal(bots, &p.seats), json.Unmarshal(played, &p.played))
+	}, "SELECT match, seats, ended, played FROM playing")
 }
 
 // Names returns the name and the owner's handle of a bot. For a removed bot, it

@@ -17,6 +17,7 @@ import (
 	"hexarena/domain/rating"
 	"hexarena/eventstore"
 	"hexarena/projections"
+	"hexarena/projections/seats"
 )
 
 // Reachable is the number of matches that a query can list: the pages end after
@@ -50,6 +51,17 @@ type Summary struct {
 	// Reason is a code of ladder.MatchVoided for an aborted match, and otherwise
 	// empty. It is not part of a leaf of the signed log.
 	Reason string `json:"reason,omitempty"`
+	// Seats is nil until the match has ended. It is not part of a leaf either.
+	Seats []seats.Seat `json:"seats,omitempty" doc:"What each seat did, in the order of the seats; present once the match has ended."`
+}
+
+// Mark returns the mark of a seat (seats.Seat.Mark), or "" before the match has
+// ended.
+func (s Summary) Mark(seat int) string {
+	if seat < 0 || seat >= len(s.Seats) {
+		return ""
+	}
+	return s.Seats[seat].Mark()
 }
 
 // Matches is the model. It answers queries from committed rows.
@@ -69,14 +81,14 @@ func New() *Matches { return &Matches{} }
 func (m *Matches) Name() string { return "matches" }
 
 // Schema implements projections.Model.
-func (m *Matches) Schema() projections.Schema { return projections.Schema{Version: 2, Tables: tables} }
+func (m *Matches) Schema() projections.Schema { return projections.Schema{Version: 3, Tables: tables} }
 
 // Filter implements projections.Model.
 func (m *Matches) Filter() eventstore.Filter {
-	return eventstore.Filter{Types: []string{
+	return eventstore.Filter{Types: append([]string{
 		ladder.TablesSeated{}.EventType(), ladder.RatingsChanged{}.EventType(), ladder.MatchVoided{}.EventType(),
-		match.Started{}.EventType(), match.GameEnded{}.EventType(), match.Aborted{}.EventType(),
-	}}
+		match.Started{}.EventType(),
+	}, seats.Types...)}
 }
 
 // Load implements projections.Model.
@@ -103,7 +115,7 @@ func (m *Matches) Apply(tx *projections.Tx, r eventstore.Recorded) error {
 		return m.applyLadder(tx, mode, r, meta.At)
 	}
 	if id, ok := strings.CutPrefix(string(r.Stream), match.StreamPrefix); ok {
-		return m.applyMatch(tx, id, r, meta.At)
+		return m.applyMatch(tx, id, r, meta)
 	}
 	return nil
 }
@@ -142,57 +154,56 @@ func (m *Matches) seat(tx *projections.Tx, mode string, tables []ladder.Table) e
 }
 
 // close ends a match. A ladder may void a match that never started.
-func (m *Matches) close(tx *projections.Tx, id, status, reason string, seats []ladder.RatedSeat, at time.Time) error {
+func (m *Matches) close(tx *projections.Tx, id, status, reason string, results []ladder.RatedSeat, at time.Time) error {
 	en, err := m.seated(tx, id)
 	if err != nil {
 		return err
 	}
-	players, err := rated(en.Players, seats)
+	players, played, err := rated(en.Players, en.played, results)
 	if err != nil {
 		return fmt.Errorf("match %s: %w", id, err)
 	}
 	if en.ended == "" {
 		en.ended = at.UTC().Format(match.TimeFormat)
 	}
-	en.Status, en.Reason, en.Players = status, reason, players
+	en.Status, en.Reason, en.Players, en.played = status, reason, players, played
 	m.batch[id] = en
 	return nil
 }
 
-// rated returns the players with their results.
-func rated(players []Player, seats []ladder.RatedSeat) ([]Player, error) {
-	players = slices.Clone(players)
-	for _, s := range seats {
+// rated returns the players and their seats with their results.
+func rated(players []Player, played []seats.Seat, results []ladder.RatedSeat) ([]Player, []seats.Seat, error) {
+	players, played = slices.Clone(players), slices.Clone(played)
+	for _, s := range results {
 		i := slices.IndexFunc(players, func(p Player) bool { return p.BotID == s.BotID })
 		if i < 0 {
-			return nil, fmt.Errorf("bot %s is rated, but did not play", s.BotID)
+			return nil, nil, fmt.Errorf("bot %s is rated, but did not play", s.BotID)
 		}
 		placement, delta := s.Placement, rating.Delta(s.Before, s.After)
 		players[i].Placement, players[i].RatingDelta = &placement, &delta
+		played[i].Rate(s)
 	}
-	return players, nil
+	return players, played, nil
 }
 
-// applyMatch applies an event of a match's stream. It decodes only
-// MatchStarted, because the list needs only the time of the events that end a
-// match.
-func (m *Matches) applyMatch(tx *projections.Tx, id string, r eventstore.Recorded, at time.Time) error {
-	var started match.Started
-	if r.Type == started.EventType() {
-		e, err := match.Decode(r.Type, r.Data)
-		if err != nil {
-			return err
-		}
-		started = e.(match.Started)
-	}
+// applyMatch applies an event of a match's stream.
+func (m *Matches) applyMatch(tx *projections.Tx, id string, r eventstore.Recorded, meta eventstore.Metadata) error {
 	en, err := m.seated(tx, id)
 	if err != nil {
 		return err
 	}
-	if r.Type == started.EventType() {
-		en.start(started, at)
-	} else {
-		en.ended = at.UTC().Format(match.TimeFormat)
+	e, err := match.Decode(r.Type, r.Data)
+	if err != nil {
+		return err
+	}
+	switch e := e.(type) {
+	case match.Started:
+		en.start(e, meta.At)
+	case match.GameEnded, match.Aborted:
+		en.ended = meta.At.UTC().Format(match.TimeFormat)
+	}
+	if err := seats.Fold(en.played, e, meta.UsedMs); err != nil {
+		return fmt.Errorf("match %s: %w", id, err)
 	}
 	m.batch[id] = en
 	return nil
@@ -215,4 +226,5 @@ func (en *entry) start(e match.Started, at time.Time) {
 	for i, s := range e.Seats {
 		en.Players = append(en.Players, Player{Seat: i, BotID: s.BotID, BotName: s.BotName})
 	}
+	en.played = make([]seats.Seat, len(en.Players))
 }

@@ -20,6 +20,7 @@ import (
 	"hexarena/projections"
 	"hexarena/projections/arenatest"
 	"hexarena/projections/matches"
+	"hexarena/projections/seats"
 )
 
 // fixture is an arena and the list of its matches.
@@ -127,7 +128,17 @@ func TestListFollowsACompletedMatch(t *testing.T) {
 		require.Equal(t, want.Players[i].BotID, p.BotID)
 		require.Equal(t, g.State.End.Placements[i], *p.Placement)
 		require.NotNil(t, p.RatingDelta)
+		s := completed.Seats[i]
+		require.Equal(t, g.State.Strikes[i], s.Strikes)
+		require.Equal(t, g.State.Resigned[i], s.Resigned)
+		require.Equal(t, g.State.Missed(i), s.Missed)
+		require.Equal(t, g.Used[i], *s.TimeUsedMs)
+		require.Zero(t, *s.RatingBefore)
+		require.InDelta(t, *p.RatingDelta, *s.RatingAfter, 1e-9)
 	}
+	require.True(t, completed.Seats[1].Resigned, "the clumsy player")
+	require.Equal(t, "resigned", completed.Mark(1))
+	require.Len(t, completed.Seats, 4)
 	require.Equal(t, want, running, "a summary that a reader holds")
 }
 
@@ -175,6 +186,10 @@ func TestListFollowsAnAbortedMatch(t *testing.T) {
 	want := running
 	ended := g.Times[len(g.Times)-1].Format(timeFormat)
 	want.Status, want.EndedAt, want.Reason = matches.Aborted, &ended, ladder.WhyWallClock
+	for i := range g.Used {
+		want.Seats = append(want.Seats, seats.Seat{Strikes: g.State.Strikes[i], TimeUsedMs: &g.Used[i]})
+	}
+	require.Positive(t, want.Seats[1].Strikes, "the clumsy player")
 	require.Equal(t, want, w.get(g.MatchID), "an aborted match")
 }
 

@@ -14,7 +14,7 @@ import (
 
 // columns lists the columns of a summary. row.columns returns the variables for
 // them, in the same order.
-const columns = "m.seq, m.id, m.mode, m.status, m.started, m.ended, m.players, coalesce(m.reason, '')"
+const columns = "m.seq, m.id, m.mode, m.status, m.started, m.ended, m.players, coalesce(m.reason, ''), m.seats"
 
 // Query selects matches. An empty field selects all matches.
 type Query struct {
@@ -179,11 +179,12 @@ type row struct {
 	entry
 	ended   *string
 	players []byte
+	played  []byte
 }
 
 // columns returns the destinations of the columns.
 func (r *row) columns() []any {
-	return []any{&r.seq, &r.ID, &r.Mode, &r.Status, &r.StartedAt, &r.ended, &r.players, &r.Reason}
+	return []any{&r.seq, &r.ID, &r.Mode, &r.Status, &r.StartedAt, &r.ended, &r.players, &r.Reason, &r.played}
 }
 
 // scan reads one summary. The columns may end with additional destinations.
@@ -194,6 +195,9 @@ func (r *row) scan(from interface{ Scan(into ...any) error }, columns []any) (en
 	en = r.entry
 	if en.Status != Running {
 		en.EndedAt = r.ended
+		if en.Seats, err = decodeSeats(r.played); err != nil {
+			return entry{}, err
+		}
 	}
 	en.Players, err = decodePlayers(r.players)
 	return en, err

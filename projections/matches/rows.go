@@ -11,6 +11,7 @@ import (
 	"hexarena/domain/game"
 	"hexarena/domain/ladder"
 	"hexarena/projections"
+	"hexarena/projections/seats"
 )
 
 //go:embed schema.sql
@@ -43,8 +44,9 @@ func kindsOf(mode, status string) []any {
 type entry struct {
 	Summary
 	seq    int64
-	ended  string // when the match ended according to its stream; hidden until the ladder closes the match
-	kind   int    // the kind of the match's rows in the table listed
+	played []seats.Seat // hidden until the ladder closes the match
+	ended  string       // when the match ended according to its stream; hidden until the ladder closes the match
+	kind   int          // the kind of the match's rows in the table listed
 	stored bool
 }
 
@@ -54,15 +56,18 @@ func (m *Matches) find(tx *projections.Tx, id string) (*entry, error) {
 	if en, ok := m.batch[id]; ok {
 		return en, nil
 	}
-	var players []byte
+	var players, played []byte
 	var started, ended, reason *string
 	en := &entry{Summary: Summary{ID: id}, kind: unlisted, stored: true}
-	found, err := tx.Find("SELECT seq, mode, status, started, ended, players, reason FROM matches WHERE id = ?", []any{id},
-		&en.seq, &en.Mode, &en.Status, &started, &ended, &players, &reason)
+	found, err := tx.Find("SELECT seq, mode, status, started, ended, players, reason, seats FROM matches WHERE id = ?", []any{id},
+		&en.seq, &en.Mode, &en.Status, &started, &ended, &players, &reason, &played)
 	if !found {
 		return nil, err
 	}
 	if en.Players, err = decodePlayers(players); err != nil {
+		return nil, err
+	}
+	if en.played, err = decodeSeats(played); err != nil {
 		return nil, err
 	}
 	if ended != nil {
@@ -95,13 +100,14 @@ func (m *Matches) Flush(tx *projections.Tx) error {
 }
 
 func (m *Matches) write(tx *projections.Tx, en *entry) error {
-	started, ended, players, reason := optional(en.StartedAt), optional(en.ended), encodePlayers(en.Players), optional(en.Reason)
+	started, ended, players, reason, played := optional(en.StartedAt), optional(en.ended), encodePlayers(en.Players), optional(en.Reason), encodeSeats(en.played)
 	var err error
 	if en.stored {
-		err = tx.Exec("UPDATE matches SET status = ?, started = ?, ended = ?, players = ?, reason = ? WHERE seq = ?", en.Status, started, ended, players, reason, en.seq)
+		err = tx.Exec("UPDATE matches SET status = ?, started = ?, ended = ?, players = ?, reason = ?, seats = ? WHERE seq = ?",
+			en.Status, started, ended, players, reason, played, en.seq)
 	} else {
-		err = tx.Exec("INSERT INTO matches (seq, id, mode, status, started, ended, players, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			en.seq, en.ID, en.Mode, en.Status, started, ended, players, reason)
+		err = tx.Exec("INSERT INTO matches (seq, id, mode, status, started, ended, players, reason, seats) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			en.seq, en.ID, en.Mode, en.Status, started, ended, players, reason, played)
 	}
 	kind := kindOf(en.Mode, en.Status)
 	if err != nil || en.StartedAt == "" || kind == en.kind {

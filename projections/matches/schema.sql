@@ -11,7 +11,8 @@ CREATE TABLE matches (
 	started TEXT, -- null: not started
 	ended TEXT,   -- from its stream, or from its ladder if the stream has no end
 	players BLOB NOT NULL,
-	reason TEXT   -- of the ladder's MatchVoided; null: not voided
+	reason TEXT,  -- of the ladder's MatchVoided; null: not voided
+	seats BLOB NOT NULL
 ) STRICT;
 CREATE TABLE bots (
 	bot INTEGER PRIMARY KEY, -- from 1

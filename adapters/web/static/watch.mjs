@@ -353,6 +353,7 @@ class Watch {
     for (const p of summary.players.toSorted((a, b) => (a.placement ?? 0) - (b.placement ?? 0))) {
       const row = this.parts.result.querySelector(`[data-result="${p.seat}"]`);
       row.querySelector('[data-slot="placement"]').textContent = p.placement ?? '–';
+      write(row.querySelector('[data-slot="mark"]'), markOf(summary.seats?.[p.seat]));
       row.parentElement.append(row); // by placement
       row.querySelector('[data-slot="delta"]').textContent = p.ratingDelta === null ? '–' : signed(p.ratingDelta);
     }
@@ -373,6 +374,15 @@ function aborted(reason) {
 }
 
 // signed formats a change of a rating as the server does.
+// markOf returns the same words as seats.Seat.Mark.
+function markOf(seat) {
+  if (!seat) return '';
+  if (seat.missed) return 'missed';
+  if (seat.resigned) return 'resigned';
+  if (seat.strikes === 0) return '';
+  return seat.strikes === 1 ? '1 strike' : `${seat.strikes} strikes`;
+}
+
 function signed(n) {
   const size = Math.abs(n).toFixed(1);
   if (size === '0.0') return '±0';

@@ -77,13 +77,21 @@ func printMatches(w io.Writer, list rest.Matches) {
 }
 
 // PlayersLine lists the players of a match on one line. For a rated match, it adds
-// each player's placement and rating change, and sorts the players by placement.
+// each player's placement and rating change, and sorts the players by placement. It
+// marks the bots that missed the match, resigned or got strikes.
 func PlayersLine(m matches.Summary) string {
 	var players []string
 	for _, p := range m.Players {
-		text := client.OneLine(p.BotName)
+		text, notes := client.OneLine(p.BotName), []string{}
 		if p.Placement != nil && p.RatingDelta != nil {
-			text = fmt.Sprintf("%d. %s (%+.1f)", *p.Placement, text, *p.RatingDelta)
+			text = fmt.Sprintf("%d. %s", *p.Placement, text)
+			notes = append(notes, fmt.Sprintf("%+.1f", *p.RatingDelta))
+		}
+		if mark := m.Mark(p.Seat); mark != "" {
+			notes = append(notes, mark)
+		}
+		if len(notes) > 0 {
+			text += " (" + strings.Join(notes, ", ") + ")"
 		}
 		players = append(players, text)
 	}
