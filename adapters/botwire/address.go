@@ -73,9 +73,9 @@ func standardPort(scheme string) uint16 {
 	return 80
 }
 
-// plainHost lists the characters that a host may contain. Other characters are
-// rejected, because a resolver could map them to those of an address. IPv6
-// zones are rejected too.
+// plainHost lists the characters that a host may contain. A resolver could map
+// other characters to those of an IP address, so they are rejected. IPv6 zones are
+// rejected too.
 const plainHost = "abcdefghijklmnopqrstuvwxyz0123456789-._:"
 
 // literalAddr parses a host that is an IP address. It accepts every notation
@@ -96,7 +96,7 @@ func literalAddr(host string) (addr netip.Addr, literal, ok bool) {
 	return addr, true, ok
 }
 
-// looseIPv4 parses one to four numbers like inet_aton does: the last number
+// looseIPv4 parses one to four numbers the way inet_aton does: the last number
 // fills all remaining bytes.
 func looseIPv4(labels []string) (netip.Addr, bool) {
 	var ip [4]byte

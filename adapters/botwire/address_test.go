@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// notAllowed reports whether an error means that the address is not allowed, so
-// that a retry is useless.
+// notAllowed reports whether an error means that the address is not allowed. In
+// that case, a retry cannot help.
 func notAllowed(err error) bool {
 	n, ok := err.(interface{ NotAllowed() bool })
 	return ok && n.NotAllowed()

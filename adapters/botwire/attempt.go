@@ -80,8 +80,8 @@ func (a *attempt) exchange(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// isInterim reports whether a response is interim, which means that the final
-// response follows.
+// isInterim reports whether a status belongs to an interim response. The final
+// response follows an interim one.
 func isInterim(status int) bool {
 	return status < http.StatusOK && status != http.StatusSwitchingProtocols
 }

@@ -27,9 +27,9 @@ const FrameLimit = 65_536
 // the response to the upgrade. It is also the limit for a whole ping.
 const handshakeTime = 5 * time.Second
 
-// unconnectedTime is the time after which a step of the deploy check fails if it
-// could not connect. It exceeds handshakeTime, so that it does not depend on
-// what happened in that time.
+// unconnectedTime is how long a step of the deploy check takes to fail if it cannot
+// connect. It is longer than handshakeTime, so that the cause of the failure does
+// not affect it.
 const unconnectedTime = handshakeTime + 100*time.Millisecond
 
 // Options configure a Dialer. Key, Now and Logger are required.
@@ -53,8 +53,8 @@ type Options struct {
 	// the URL.
 	Logger *slog.Logger
 
-	// Resolver and RootCAs replace the system's resolver and root certificates,
-	// unless they are nil.
+	// If Resolver and RootCAs are not nil, they replace the system's resolver and
+	// root certificates.
 	Resolver *net.Resolver
 	RootCAs  *x509.CertPool
 }

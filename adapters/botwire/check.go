@@ -62,8 +62,8 @@ func (d *Dialer) run(ctx context.Context, rawURL string, probe func(context.Cont
 	return probe(ctx, u)
 }
 
-// hideTime waits until a step that could not connect has taken as long as every
-// such step. Otherwise, the time would tell a closed port from a filtered one.
+// hideTime makes all steps that could not connect take equally long. Otherwise, the
+// duration would reveal whether a port is closed or filtered.
 func (d *Dialer) hideTime(ctx context.Context, began time.Time) {
 	t := time.NewTimer(time.Until(began.Add(d.unconnected)))
 	defer t.Stop()

@@ -90,8 +90,8 @@ func TestCheckStopsAtTheFirstFailure(t *testing.T) {
 	}
 }
 
-// A closed port, a slow one and a filtered one have the same words, and fail after
-// the same time. Otherwise, an owner could scan networks through the arena.
+// A closed port, a slow port and a filtered port fail with the same message and
+// after the same time. Otherwise, an owner could scan networks through the arena.
 func TestStepsThatCannotConnectTakeTheSameTime(t *testing.T) {
 	for name, answer := range map[string]func(context.Context) error{
 		"closed":       func(context.Context) error { return syscall.ECONNREFUSED },
@@ -111,7 +111,7 @@ func TestStepsThatCannotConnectTakeTheSameTime(t *testing.T) {
 	}
 }
 
-// A caller that leaves does not wait for the end of the step.
+// If the caller's context ends, Check does not wait for the end of the step.
 func TestCheckEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

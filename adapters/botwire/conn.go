@@ -6,9 +6,8 @@ import (
 	"syscall"
 )
 
-// conn is the TCP connection below a line. It reports whether its reader is
-// waiting with nothing left to read. It can be cut while calls are blocked on
-// it.
+// conn is the TCP connection below a line. It reports whether its reader is waiting
+// and has nothing left to read. It can be cut while calls are blocked on it.
 type conn struct {
 	net.Conn
 	tcp  *net.TCPConn

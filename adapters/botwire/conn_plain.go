@@ -24,7 +24,7 @@ func (c *conn) drained() (ok bool, next <-chan struct{}) {
 		return false, next
 	}
 	select {
-	case <-next: // the reader has read in the meantime
+	case <-next: // the reader has read something in the meantime
 		return false, next
 	case <-time.After(settle):
 		ok, again := c.idle.drained(idle)

@@ -95,8 +95,8 @@ func TestRecipient(t *testing.T) {
 	}
 }
 
-// The upgrades of docs/protocol.md are test vectors for bots. Their arena has the
-// key of the first test in RFC 8032.
+// docs/protocol.md shows upgrades that bots can use as test vectors. The arena in
+// these examples has the key of the first test in RFC 8032.
 func TestUpgradesOfTheProtocol(t *testing.T) {
 	page, err := os.ReadFile("../../docs/protocol.md")
 	require.NoError(t, err)
@@ -233,9 +233,9 @@ func rawAsked(t *testing.T, answer string) (url string, asked <-chan struct{}) {
 	return "http://" + ln.Addr().String(), came
 }
 
-// outwaited makes a call that ends only when the dialer's time limit,
-// d.patience, is over. On a busy machine, a short limit may be over at an
-// earlier step, with a different error. In that case, outwaited doubles the
+// outwaited makes a call that should end only when the dialer's time limit,
+// d.patience, is over. On a busy machine, a short limit may already be over at an
+// earlier step, which gives a different error. In that case, outwaited doubles the
 // limit and repeats the call.
 func (d *Dialer) outwaited(call func() error, want string) error {
 	for d.patience = 200 * time.Millisecond; ; d.patience *= 2 {

@@ -9,9 +9,9 @@ import (
 // ErrGone is the error of Send after the line was cut or closed.
 var ErrGone = errors.New("the connection to the bot is closed")
 
-// failure is an error that is shown to an owner. It must not help anyone to
-// scan a network. So it contains no address and no text from the peer. A closed
-// port, a filtered port and a port without valid TLS have the same words.
+// failure is an error that is shown to an owner. It must not help anyone scan a
+// network, so it contains no address and no text from the peer. A closed port, a
+// filtered port and a port without valid TLS all give the same message.
 type failure struct {
 	words   string
 	refused bool
@@ -20,7 +20,7 @@ type failure struct {
 var (
 	errAddress = &failure{words: "the address is not allowed", refused: true}
 	errResolve = &failure{words: "the host name does not resolve"}
-	errConnect = &failure{words: "no connection could be made; check that the bot is running, its port, and for https its certificate"}
+	errConnect = &failure{words: "no connection could be made; check that the bot is running, and check its port and, for https, its certificate"}
 	errAnswer  = &failure{words: "the server sent no usable HTTP response in time"}
 	errUpgrade = &failure{words: "the response is not a valid WebSocket upgrade"}
 	errPong    = &failure{words: "the body is not the text pong"}
@@ -30,7 +30,7 @@ var (
 func (f *failure) Error() string { return f.words }
 
 // NotAllowed reports whether the URL or its address is not allowed. In that case,
-// the arena sent nothing, and a retry is useless.
+// the arena has sent nothing, and a retry cannot help.
 func (f *failure) NotAllowed() bool { return f.refused }
 
 func refusedURL(words string) error { return &failure{words: words, refused: true} }

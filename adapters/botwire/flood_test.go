@@ -102,8 +102,8 @@ func TestBucket(t *testing.T) {
 	require.False(t, b.take(1, at(60_000)))
 }
 
-// TestHeapPerSocket prints the heap use of an idle line, and of a line that has
-// received part of the largest message.
+// TestHeapPerSocket prints how much heap a line uses when it is idle, and when it
+// has received part of the largest message.
 func TestHeapPerSocket(t *testing.T) {
 	const lines = 100
 	for name, start := range map[string]func(testing.TB, script) *peer{"plain": newPeer, "TLS": newTLSPeer} {
@@ -128,7 +128,7 @@ func TestHeapPerSocket(t *testing.T) {
 				l.Drain(t.Context())
 			}
 			full := heap()
-			t.Logf("heap of a socket, the test's own peer included: idle %d B, in a message of 64 KiB %d B",
+			t.Logf("heap of a socket and the test's own peer: %d B when idle, %d B during a message of 64 KiB",
 				(idle-before)/lines, (full-before)/lines)
 			require.Less(t, (full-before)/lines, int64(256<<10))
 			for _, l := range opened {

@@ -9,8 +9,8 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// metadata lists the addresses at which cloud providers serve credentials to
-// their machines. The arena never dials these addresses, not even in
+// metadata lists the addresses at which cloud providers serve credentials to the
+// machines they host. The arena never dials these addresses, not even in
 // development.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("168.63.129.16"),
@@ -43,8 +43,8 @@ func newGuard(production bool, own []netip.AddrPort, hosts []string) *guard {
 }
 
 // control is the Control function of the net.Dialer. It runs after the name is
-// resolved and before a packet is sent. So a name that changes its address
-// between a check and a dial cannot bypass the guard.
+// resolved and before a packet is sent. So a name whose address changes between a
+// check and a dial cannot bypass the guard.
 func (g *guard) control(network, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil || !strings.HasPrefix(network, "tcp") || !g.allows(to) {

@@ -23,12 +23,12 @@ const (
 	drainGrace = 100 * time.Millisecond // time for a drain to finish after its context has ended
 )
 
-// Receive is the callback for the frames of a line. For a text frame, cause is
-// "". For a frame that is not valid text, cause is match.CauseMalformed. For a
-// frame over FrameLimit, cause is match.CauseOversized and frame is nil. The
-// last call has match.CauseDropped and a nil frame; there is exactly one such
-// call. The line's reader makes the calls one at a time. The callback may keep
-// the frame. It must not block, and must not call Close or Drain.
+// Receive is the callback for the frames of a line. For a text frame, cause is "".
+// For a frame that is not valid text, cause is match.CauseMalformed. For a frame
+// over FrameLimit, cause is match.CauseOversized and frame is nil. After the last
+// frame, the line makes one more call, with match.CauseDropped and a nil frame. The
+// line's reader makes the calls one at a time. The callback may keep the frame. It
+// must not block, and must not call Close or Drain.
 type Receive = func(frame []byte, cause string)
 
 // Line is an open socket to a bot. Its methods are safe for concurrent use.
@@ -98,9 +98,9 @@ func (d *Dialer) open(ctx context.Context, url, matchID string, u Upgrade) (*Lin
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// Send writes a text frame. If the peer does not read, Send blocks until
-// shortly after ctx ends. Then it cuts the line, because a frame may have been
-// written in part.
+// Send writes a text frame. If the peer does not read, Send blocks until shortly
+// after ctx ends. Then it cuts the line, because part of the frame may already be
+// written.
 func (l *Line) Send(ctx context.Context, frame []byte) error {
 	select {
 	case <-ctx.Done():
@@ -111,8 +111,9 @@ func (l *Line) Send(ctx context.Context, frame []byte) error {
 	}
 	written := make(chan struct{})
 	defer close(written)
-	// The library gets no deadline. With a deadline, it would cut the line when
-	// ctx ends, even if this process caused the delay and the peer did not.
+	// The library gets no deadline. With a deadline, it would cut the line as soon
+	// as ctx ends, even if the delay was caused by this process and not by the
+	// peer.
 	stop := context.AfterFunc(ctx, func() { l.cutUnless(written, sendGrace) })
 	defer stop()
 	if err := l.ws.Write(context.Background(), websocket.MessageText, frame); err != nil {
@@ -132,11 +133,11 @@ func (l *Line) cutUnless(done <-chan struct{}, within time.Duration) {
 	}
 }
 
-// Drain returns when receive has been called with every frame that the socket
-// had received before Drain was called. So an answer that arrived in time is
-// found even if the deadline timer fires late. On an idle line, Drain returns
-// immediately. Even if the peer never stops sending, Drain returns after 1 s,
-// or 100 ms after ctx ends, whichever is first.
+// Drain returns once receive has been called with every frame that had reached the
+// socket before the call to Drain. So an answer that arrived in time counts even if
+// the deadline timer fires late. On an idle line, Drain returns immediately. Even
+// if the peer never stops sending, Drain returns after at most 1 s, and at most 100
+// ms after ctx ends.
 func (l *Line) Drain(ctx context.Context) {
 	t := time.NewTimer(l.drain)
 	defer t.Stop()

@@ -68,8 +68,8 @@ func TestSendToAPeerThatDoesNotRead(t *testing.T) {
 	}
 }
 
-// No matter what the peer does, Close returns, the reader has ended by then,
-// and receive gets no more calls.
+// No matter what the peer does, Close returns, the reader has ended by then, and
+// receive is not called again.
 func TestCloseNeverHangs(t *testing.T) {
 	drip := func(c *peerConn, b byte) {
 		for {

@@ -20,8 +20,8 @@ func newBucket(size, rate float64, now time.Time) bucket {
 	return bucket{size: size, rate: rate, tokens: size, at: now}
 }
 
-// take takes n tokens, and reports whether the bucket contained enough tokens.
-// now must not go backwards between calls.
+// take takes n tokens, and reports whether the bucket held enough tokens. now must
+// not go backwards between calls.
 func (b *bucket) take(n int, now time.Time) bool {
 	b.tokens = min(b.size, b.tokens+b.rate*now.Sub(b.at).Seconds())
 	b.at = now

@@ -186,8 +186,8 @@ func acceptKey(req *http.Request) string {
 func (p *peer) dialer() *Dialer { return patient(Options{Key: platformKey, RootCAs: p.roots}) }
 
 // patient returns a Dialer with time limits that are long enough for a busy
-// machine. A deploy check does not hide the time of a failed connection. The Dialer
-// discards logs unless o has a Logger.
+// machine. Its deploy check does not hide how long a failed connection took. The
+// Dialer discards logs unless o has a Logger.
 func patient(o Options) *Dialer {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

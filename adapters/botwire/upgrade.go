@@ -29,10 +29,10 @@ var signedHeaders = []string{headerTimestamp, headerMatch, headerRecipient, head
 // deployCheck replaces the match id in the upgrade of a deploy check.
 const deployCheck = "deploy-check"
 
-// Upgrade describes the upgrade request for one bot: the bot, and the facts about
-// its match, so that the bot's owner can note them before the match starts. For a
-// deploy check, only the bot is set, and the request has none of the other
-// headers.
+// Upgrade describes the upgrade request for one bot: it names the bot and states
+// facts about the match. The bot's owner can record these facts before the match
+// starts. In a deploy check, only the bot is set, and the request has none of the
+// other headers.
 type Upgrade struct {
 	BotID       string
 	Commitment  string // 64 hex digits
