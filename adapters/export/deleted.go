@@ -13,15 +13,15 @@ import (
 	"hexarena/eventstore"
 )
 
-// An export names no account that was deleted before its run. The rows of new
-// matches leave such owners out (owners). Complete files that name an owner who
-// was deleted later are replaced (leaveOut).
+// An export never names an account that was deleted before the run. The rows of new
+// matches leave out such owners (owners). Complete files that name an owner who was
+// deleted later are replaced (leaveOut).
 //
-// The two meet without a gap. A run first determines the end of the log, and only
-// then asks who is deleted. So a file whose last match ended at a position leaves
-// out every owner who was deleted before that position. The next run only has to
-// replace files for the deletions after the state's position. Only in folders that
-// an earlier version of this program wrote, the next run replaces files for all
+// These two rules leave no gap. A run first determines the end of the log, and then
+// asks which accounts are deleted. So a file whose last match ended at a position
+// leaves out every owner who was deleted before that position. The next run only
+// has to handle deletions after the state's position. There is one exception: in a
+// folder that an earlier version of this program wrote, the next run handles all
 // deletions.
 
 // owners finds out which owners have deleted their accounts. It is safe for
@@ -118,8 +118,8 @@ func deletedAfter(ctx context.Context, log eventstore.Log, p eventstore.Position
 	return nil, context.Cause(ctx)
 }
 
-// leaveOut replaces a file of the table seats, if it names one of the owners. The
-// new file is the one that a run would write now.
+// leaveOut replaces a file of the table seats if it names one of the owners. The
+// new file is the same as a file that is written now for the same matches.
 func (s *state) leaveOut(gone map[string]bool, path string) error {
 	old, err := os.Open(path)
 	if err != nil {
@@ -137,8 +137,8 @@ func (s *state) leaveOut(gone map[string]bool, path string) error {
 	return nil
 }
 
-// replace writes the rows of a file without some owners, one match at a time like
-// a run, to a new file with the same name.
+// replace rewrites a file without the given owners, under the same name. Like a
+// run, it writes one match at a time.
 func (s *state) replace(gone map[string]bool, old *os.File) (err error) {
 	if _, err := old.Seek(0, io.SeekStart); err != nil {
 		return err

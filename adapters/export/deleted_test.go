@@ -52,8 +52,8 @@ func TestDeletedOwnersAreLeftOut(t *testing.T) {
 	}
 }
 
-// An earlier version of the program kept deleted owners. The next run replaces its
-// files too.
+// An earlier version of the program kept the ids of deleted owners. The next run
+// also replaces the files of that version.
 func TestFilesOfEarlierVersionsAreReplaced(t *testing.T) {
 	w := newFixture(t)
 	o := options(t.TempDir(), export.JSONL)

@@ -2,14 +2,14 @@
 // table is a folder, and each run adds files to it. Run is the only entry point.
 // docs/analysts.md describes the tables and the files.
 //
-// The ladders determine which matches have ended and in which order. The rows
-// are built from the matches' streams. Owners appear only as ids, and not at all
-// once they have deleted their accounts.
+// The ladders determine which matches have ended, and in which order. The rows are
+// built from the matches' streams. Owners appear only as ids, and not at all once
+// they have deleted their accounts.
 //
 // A file gets its final name only when it is complete. After that, it changes only
-// to leave out the ids of deleted accounts. The file export.json records the progress. If a run is interrupted at
-// any point, the next run continues. The resulting files are the same as those
-// of an uninterrupted run.
+// to leave out the ids of deleted accounts. The file export.json records the
+// progress. If a run is interrupted at any point, the next run picks up where it
+// stopped. The resulting files are the same as those of an uninterrupted run.
 package export
 
 import (
@@ -90,7 +90,7 @@ func (o Options) modes() []string {
 	return ladder.Modes
 }
 
-// job is a match and the rows that a reader goroutine makes of it.
+// job is a match, and the rows that a reader goroutine builds from it.
 type job struct {
 	ending ending
 	rows   chan *rows // receives one value: nil if the match has no rows

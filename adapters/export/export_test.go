@@ -188,8 +188,8 @@ func TestInterruptedRunsWriteTheSameFilesAsOneRun(t *testing.T) {
 	}
 }
 
-// A failed read must not complete a partition. Otherwise, the next run would
-// create different files.
+// A failed read must not complete a partition. Otherwise, the next run would create
+// different files than an uninterrupted run.
 func TestFailedReadFinishesNoPartition(t *testing.T) {
 	w := newFixture(t)
 	for n := range 100 {
@@ -229,8 +229,7 @@ func (c cut) ReadAll(ctx context.Context, from eventstore.Position, o eventstore
 	}
 }
 
-// A run replaces the files that an earlier run left when it was killed between
-// two renames.
+// A run replaces the files of an earlier run that was killed between two renames.
 func TestRunReplacesUnfinishedFiles(t *testing.T) {
 	w := newFixture(t)
 	whole, broken := t.TempDir(), t.TempDir()

@@ -16,9 +16,9 @@ type ending struct {
 	event   eventstore.Recorded
 	matchID string
 	rated   []ladder.RatedSeat    // nil if the match was aborted
-	why     string                // the reason of an abort
+	why     string                // the reason for an abort
 	match   []eventstore.Recorded // nil if it must be read from its stream
-	nth, of uint64                // the event's number, and the number of all ladder events in this run
+	nth, of uint64                // the ending is event number nth of the ladder events that this run reads
 }
 
 // walk describes the part of the log that a run reads.
@@ -30,7 +30,7 @@ type walk struct {
 }
 
 // openWalk determines the part of the log to read. It ends at the current end of
-// the log. Later events are left to the next run.
+// the log. The next run reads later events.
 func (s *state) openWalk(ctx context.Context, log eventstore.Log) (w walk, err error) {
 	w = walk{first: map[string]eventstore.Revision{}, from: eventstore.EndPosition}
 	if w.head, err = eventstore.Head(ctx, log); err != nil {
@@ -87,9 +87,8 @@ func restAfter(ctx context.Context, log eventstore.Log, stream eventstore.Stream
 	return at, err
 }
 
-// endings yields the ends of matches in the order of the log. An ending
-// includes the events of its match if this read of the log has collected all of
-// them.
+// endings yields the ends of matches in the order of the log. If this read of the
+// log has collected all events of a match, its ending includes them.
 func (w walk) endings(ctx context.Context, log eventstore.Log) iter.Seq2[ending, error] {
 	return func(yield func(ending, error) bool) {
 		if w.total == 0 {

@@ -14,8 +14,7 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// python returns the Python interpreter for which `make deps` installs
-// packages.
+// python returns the Python interpreter into which `make deps` installs packages.
 func python(t *testing.T) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()

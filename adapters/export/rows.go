@@ -15,8 +15,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// readMatch returns the rows of an ended match. A match has no rows if the ladder
-// voided the match before it started, or before its stream ended. Then readMatch
+// readMatch returns the rows of an ended match. If the ladder voided the match
+// before it started or before its stream ended, the match has no rows and readMatch
 // returns nil.
 func readMatch(ctx context.Context, log eventstore.Log, e ending, known *owners) (*rows, error) {
 	if e.match == nil {

@@ -38,7 +38,7 @@ type state struct {
 	next    progress // the progress once the open partition is complete
 }
 
-// progress is how far an export has come.
+// progress describes how much has been exported.
 type progress struct {
 	Position eventstore.Position `json:"position"` // log position of the last exported ending
 	Last     *anchor             `json:"last"`     // the event of that ending; null before the first ending
@@ -123,8 +123,8 @@ func (s *state) sameLog(ctx context.Context, log eventstore.Log) error {
 	return errors.Join(ctx.Err(), errors.New("the folder contains an export of another log: use another folder"))
 }
 
-// pass records that the run has processed an ending, which is in the open
-// partition or has no rows.
+// pass records that the run has processed an ending. Its match is in the open
+// partition, or has no rows.
 func (s *state) pass(e ending) {
 	s.next = progress{e.event.Position, &anchor{e.event.Stream, e.event.Revision, e.event.ID}}
 }
