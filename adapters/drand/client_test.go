@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 
 const period = 3 * time.Second
 
-// inProcess calls a relay without a socket, so that a test can use the clock of
+// inProcess calls a relay without a socket. This allows a test to use the clock of
 // a synctest bubble.
 type inProcess struct{ *drandtest.Relay }
 
@@ -66,7 +66,7 @@ func (b *buffer) String() string {
 }
 
 // withClient runs a test with a client that has polled once. The bubble's clock
-// stands at the time of a round.
+// shows the time of a round.
 func withClient(t *testing.T, test func(t *testing.T, f *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -88,7 +88,8 @@ func newFixture(relay *drandtest.Relay) *fixture {
 	return f
 }
 
-// stripped removes the path of the base URL, as a relay below a path does.
+// stripped removes the path of the base URL from requests, as a relay that is
+// served below a path does.
 type stripped struct{ inProcess }
 
 func (s stripped) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -127,8 +128,8 @@ func TestNameIsTwoPeriodsAfterTheTick(t *testing.T) {
 	})
 }
 
-// While the relay shows no valid new round, the client soon names no round.
-// Afterwards it names rounds again.
+// While the relay shows no valid new round, the client soon stops naming rounds.
+// Once the relay works again, so does the client.
 func TestStaleBeaconNamesNoRound(t *testing.T) {
 	for name, fault := range map[string]drandtest.Fault{
 		"late": drandtest.Late, "wrong signature": drandtest.WrongSignature, "wrong round": drandtest.WrongRound, "wrong randomness": drandtest.WrongRandomness,
@@ -142,7 +143,7 @@ func TestStaleBeaconNamesNoRound(t *testing.T) {
 				require.NoError(t, f.Err(), "the newest round is two periods old")
 				after(time.Millisecond)
 				require.ErrorIs(t, f.Err(), ErrStale)
-				require.Equal(t, newest, f.Newest(), "no wrong round counts")
+				require.Equal(t, newest, f.Newest(), "wrong rounds do not count")
 				_, _, err := f.Name(time.Now())
 				require.ErrorIs(t, err, ErrStale)
 				require.Zero(t, metric(t, f, "arena_beacon_up"))
@@ -183,8 +184,8 @@ func metric(t *testing.T, f *fixture, name string) (sum float64) {
 	return sum
 }
 
-// A relay that shows the round of a later time shows that the arena's clock is
-// behind. The named round could exist already.
+// If a relay shows a round that is not due yet, the arena's clock must be behind.
+// The round that the client would name could already exist.
 func TestClockBehindTheBeaconNamesNoRound(t *testing.T) {
 	withClient(t, func(t *testing.T, f *fixture) {
 		_, _, err := f.Name(time.Now().Add(-period))
@@ -200,7 +201,8 @@ func TestNoRoundBeforeTheFirstPoll(t *testing.T) {
 	require.Zero(t, metric(t, f, "arena_beacon_newest_round"))
 }
 
-// All callers get the round shortly after it appears, from few requests.
+// All callers get the round shortly after it appears, and the client sends few
+// requests.
 func TestAwaitReturnsTheNamedRound(t *testing.T) {
 	withClient(t, func(t *testing.T, f *fixture) {
 		n, appears, err := f.Name(time.Now())
@@ -232,7 +234,7 @@ func TestAwaitReturnsTheNamedRound(t *testing.T) {
 		requests := len(f.relay.Requests())
 		_, err = f.Await(t.Context(), n.Round)
 		require.NoError(t, err)
-		require.Len(t, f.relay.Requests(), requests, "the client keeps the round")
+		require.Len(t, f.relay.Requests(), requests, "the client remembers the round")
 		require.Less(t, requests, 10)
 	})
 }
@@ -263,7 +265,7 @@ func TestAwaitIsLate(t *testing.T) {
 				require.ErrorIs(t, err, ErrLate)
 				require.Equal(t, appears.Add(30*time.Second).UTC(), time.Now().UTC())
 				if fault != drandtest.Late {
-					require.Contains(t, f.logged.String(), "round not read")
+					require.Contains(t, f.logged.String(), "could not read the round")
 				}
 
 				again := time.Now()

@@ -1,7 +1,7 @@
 // Package drand is a client of a relay: a server that publishes the rounds of a
-// drand chain over drand's HTTP API. It accepts only rounds that are signed by
-// the chain's key, so it can use any relay. It handles chains with the
-// scheme bls-unchained-g1-rfc9380.
+// drand chain over drand's HTTP API. It accepts only rounds that are signed by the
+// chain's key, so it need not trust the relay. It handles chains with the scheme
+// bls-unchained-g1-rfc9380.
 //
 // Call [New] and run [Client.Run], which follows the newest round.
 // [Client.Name] names the round of a new seating, and [Client.Await] waits for
@@ -20,8 +20,8 @@ import (
 	"hexarena/domain/beacon"
 )
 
-// Patience is how long Await waits for a round: from the round's time, or from
-// the call if the round's time has passed.
+// Patience is how long Await waits for a round, counted from the round's time. If
+// that time has already passed, Patience counts from the call.
 const Patience = 30 * time.Second
 
 // pausedFor is how late a timer must fire to show that the process was paused.
@@ -98,7 +98,7 @@ func (c *Client) Run(ctx context.Context) {
 			c.options.Logger.Info("the beacon's relay works again", "round", r.Round)
 			failed = ""
 		case err != nil && ctx.Err() == nil:
-			failed = c.failed(err, failed, "newest round not read; retrying")
+			failed = c.failed(err, failed, "could not read the newest round; retrying")
 		}
 		if err == nil {
 			c.store(r)
@@ -110,8 +110,8 @@ func (c *Client) Run(ctx context.Context) {
 	}
 }
 
-// untilPoll returns the time until the next poll. A round appears at its time,
-// and relays have it a little later.
+// untilPoll returns the time until the next poll. Relays receive a round shortly
+// after its time.
 func (c *Client) untilPoll(now time.Time) time.Duration {
 	chain := c.options.Chain
 	due := chain.Newest(now)
@@ -129,7 +129,7 @@ func (c *Client) Newest() uint64 {
 	return c.newest
 }
 
-// Err returns an error that wraps ErrStale while the newest round is more than
+// Err returns an error that wraps ErrStale if the newest round is more than
 // beacon.Margin periods old.
 func (c *Client) Err() error { return c.stale(time.Now(), c.Newest()) }
 
@@ -144,10 +144,10 @@ func (c *Client) stale(now time.Time, newest uint64) error {
 	return nil
 }
 
-// Name returns the round that a seating at a tick names, and the time at which
-// this round appears. It returns an error if nobody may be seated at this tick:
-// if the newest round is too old, or if the round may exist already, because
-// the clock is behind.
+// Name returns the round that a seating at a tick names, and the time at which that
+// round appears. It returns an error if nobody may be seated at this tick. That is
+// the case if the newest round is too old. It is also the case if the clock is
+// behind, because the named round may already exist.
 func (c *Client) Name(tick time.Time) (n beacon.Named, appears time.Time, err error) {
 	chain, newest := c.options.Chain, c.Newest()
 	if err := c.stale(tick, newest); err != nil {
@@ -160,10 +160,10 @@ func (c *Client) Name(tick time.Time) (n beacon.Named, appears time.Time, err er
 	return beacon.Named{Chain: chain.Hash, Round: round}, chain.Time(round), nil
 }
 
-// Await returns a round of the chain. It waits for the round until Patience
-// after the round's time, or after the call if that is later. Then it returns
-// ErrLate. It also returns if ctx ends. A round that the chain's key did not
-// sign counts as missing.
+// Await returns a round of the chain. If the round does not arrive within Patience,
+// Await returns ErrLate. Patience counts from the round's time, or from the call if
+// that is later. Await also returns if ctx ends. A round that the chain's key did
+// not sign counts as missing.
 func (c *Client) Await(ctx context.Context, round uint64) (beacon.Round, error) {
 	w, leave := c.join(round)
 	defer leave()
@@ -182,7 +182,8 @@ func (c *Client) Await(ctx context.Context, round uint64) (beacon.Round, error) 
 			if time.Since(began) < limit+pausedFor {
 				return beacon.Round{}, fmt.Errorf("round %d of the beacon: %w", round, ErrLate)
 			}
-			// The process was paused, so the requests had no time. Wait again.
+			// The process was paused, so the requests had no chance to finish. Wait
+			// again.
 		}
 	}
 }
@@ -226,7 +227,7 @@ func (c *Client) collect(ctx context.Context, round uint64) {
 			return
 		}
 		if ctx.Err() == nil && !errors.Is(err, errNotYet) {
-			failed = c.failed(err, failed, "round not read; retrying", "round", round)
+			failed = c.failed(err, failed, "could not read the round; retrying", "round", round)
 		}
 		sleep(ctx, chain.Period/4)
 	}

@@ -23,13 +23,13 @@ const (
 // The reasons for failures.
 const (
 	reasonUnavailable = "unavailable" // no usable response
-	reasonWrong       = "wrong"       // a round that is not the requested one, or that the chain's key did not sign
+	reasonWrong       = "wrong"       // another round than the requested one, or one that the chain's key did not sign
 )
 
 var (
 	// errNotYet reports that the relay does not have the round yet.
 	errNotYet = errors.New("the relay does not have the round yet")
-	// errWrong begins the errors about rounds that the client must not use.
+	// errWrong is wrapped by the errors about rounds that the client must not use.
 	errWrong = errors.New("the relay sent a wrong round")
 )
 
@@ -60,14 +60,14 @@ func newRelay(url string, chain beacon.Chain) relay {
 func sameHost(req *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	if len(via) > maxRedirects || req.URL.Host != first.Host || req.URL.Scheme != first.Scheme {
-		return errors.New("the relay redirects to another host, or too often")
+		return errors.New("the relay redirected the request to another host, or too often")
 	}
 	return nil
 }
 
-// Fetch returns the whole chain of which hash and key are known. It reads the
-// other fields from the relay, and checks that the hash commits to them.
-// Quicknet is built in, so Fetch does not call the relay for it.
+// Fetch returns a complete chain, given its hash and its key. It reads the other
+// fields from the relay, and checks that the hash commits to them. Quicknet is
+// built in, so Fetch does not call the relay for it.
 func Fetch(ctx context.Context, url string, known beacon.Chain) (beacon.Chain, error) {
 	if quicknet := beacon.Quicknet(); known.Hash == quicknet.Hash && bytes.Equal(known.PublicKey, quicknet.PublicKey) {
 		return quicknet, nil

@@ -41,7 +41,8 @@ func Verify(chain beacon.Chain, r beacon.Round) error {
 	return nil
 }
 
-// publicKey decodes the key of a chain. The error names no source.
+// publicKey decodes the key of a chain. The error does not say where the key came
+// from.
 func publicKey(key []byte) (*bls.PublicKey[bls.KeyG2SigG1], error) {
 	decoded := new(bls.PublicKey[bls.KeyG2SigG1])
 	if len(key) != beacon.KeySize || decoded.UnmarshalBinary(key) != nil || !decoded.Validate() {
@@ -50,9 +51,10 @@ func publicKey(key []byte) (*bls.PublicKey[bls.KeyG2SigG1], error) {
 	return decoded, nil
 }
 
-// ParseChain reads the value of the flag --beacon-chain: quicknet, or the hash
-// and the public key of a chain in hex, joined by a colon. In the second case,
-// the chain has no other fields. Verify needs no others; Fetch reads them.
+// ParseChain reads the value of the flag --beacon-chain: either quicknet, or a
+// chain's hash and public key in hex, joined by a colon. In the second case, the
+// returned chain has no other fields. Verify does not need them, and Fetch reads
+// them from the relay.
 func ParseChain(text string) (beacon.Chain, error) {
 	if text == "quicknet" {
 		return beacon.Quicknet(), nil

@@ -1,6 +1,6 @@
-// Package drandtest serves a drand chain of its own for tests, with real BLS
-// keys. A [Relay] computes each round when the round is due. [Relay.Fail]
-// switches to a relay that misbehaves.
+// Package drandtest serves its own drand chain for tests, with real BLS keys. A
+// [Relay] computes each round when the round is due. [Relay.Fail] makes the relay
+// misbehave.
 package drandtest
 
 import (
@@ -25,13 +25,13 @@ type Fault int
 // The faults of a relay.
 const (
 	None            Fault = iota
-	Late                  // rounds that appear after the switch are missing
+	Late                  // rounds that are due after the switch are missing
 	WrongSignature        // another round's signature
-	WrongRound            // an old round instead of any other
+	WrongRound            // an old round instead of the requested one
 	WrongRandomness       // the signature is valid, but the randomness is not its hash
 	Forked                // another key signs
 	Down                  // every response has status 503
-	Slow                  // a response comes only when its request ends
+	Slow                  // the relay does not respond until the client cancels its request
 	Oversized             // responses are too long
 	Redirecting           // redirects to another host
 )
