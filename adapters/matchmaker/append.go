@@ -66,7 +66,7 @@ func (l *Ladder) resolveConflict(ctx context.Context, ours uuid.UUID) error {
 }
 
 // catchUp folds the events that were stored since the last read, and reports
-// whether the event with the id ours is among them. If the read fails part way,
+// whether the event with the id ours is one of them. If the read fails part way,
 // the events folded so far stay in the state. The first call starts from a
 // snapshot.
 func (l *Ladder) catchUp(ctx context.Context, ours uuid.UUID) (stored bool, err error) {

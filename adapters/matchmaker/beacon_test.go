@@ -55,7 +55,7 @@ func newLadderWithBeacon() (*Ladder, *faultyLog) {
 	return l, log
 }
 
-// The seating names the round that anyone derives from the tick in the event.
+// The seating names the round that anyone can derive from the tick in the event.
 func TestSeatingNamesARoundAfterTheTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, log := newLadderWithBeacon()
@@ -68,8 +68,8 @@ func TestSeatingNamesARoundAfterTheTick(t *testing.T) {
 	})
 }
 
-// While the beacon is behind, no tick seats anyone. Unfinished matches still go
-// to the referee.
+// While the beacon is behind, no tick seats any bots. The ticks still pass
+// unfinished matches to the referee.
 func TestNobodyIsSeatedWhileTheBeaconIsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clockIn2026()
@@ -92,8 +92,8 @@ func TestNobodyIsSeatedWhileTheBeaconIsBehind(t *testing.T) {
 	})
 }
 
-// A seating that the log does not store before its round appears is given up.
-// Otherwise its seeds could be known before it is stored.
+// Seat gives up if the log has not stored a seating by the time its round appears.
+// Otherwise, the seeds could be known before the seating is stored.
 func TestSeatingIsStoredBeforeItsRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, log := newLadderWithBeacon()
@@ -115,7 +115,8 @@ func TestSeatingIsStoredBeforeItsRound(t *testing.T) {
 	})
 }
 
-// The bots of a match whose round did not arrive are seated at the next tick.
+// If a match was voided because its round did not arrive, its bots are seated at
+// the next tick.
 func TestBotsOfAMatchWithoutItsRoundDoNotRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, log := newLadderWithBeacon()

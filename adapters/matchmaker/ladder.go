@@ -42,19 +42,18 @@ type LadderOptions struct {
 
 // Ladder writes and reads the stream of one mode's ladder. It keeps the folded
 // state in memory.
-//
-// Each decision is based on the whole stream, and its events are appended at
-// the revision that it was based on. If another writer, for example another
-// arena, was faster, the Ladder folds the new events and decides again. If the
-// log is unavailable, the Ladder retries until the context ends. The retries
-// use the same event ids, so the log stores an event only once even if an
-// acknowledgement was lost. All methods are safe for concurrent use.
+// Each decision is based on the whole stream, and its events are appended at the
+// revision that it was based on. If another writer, such as another arena, was
+// faster, the Ladder folds the new events and decides again. If the log is
+// unavailable, the Ladder retries until the context ends. The retries use the same
+// event ids, so the log stores an event only once even if an acknowledgement was
+// lost. All methods are safe for concurrent use.
 type Ladder struct {
 	log     eventstore.Log
 	stream  eventstore.StreamID
 	options LadderOptions
 
-	writing *semaphore.Weighted // a lock for deciding, appending and folding; the wait for this lock ends with the caller's context
+	writing *semaphore.Weighted // a lock for deciding, appending and folding; a caller stops waiting for it when the caller's context ends
 	mu      sync.RWMutex        // guards state; code that writes state must also have locked writing
 	state   ladder.Ladder
 
@@ -79,13 +78,13 @@ func NewLadder(log eventstore.Log, o LadderOptions) *Ladder {
 // Mode returns the mode of the ladder.
 func (l *Ladder) Mode() string { return l.options.Mode }
 
-// Seat stores the tables of one tick and returns their number. If Seat returns
-// an error, it may still have stored some tables; Unfinished lists these tables
-// too. With a beacon, Seat stops waiting for the log when the round of the tables
-// appears, so that it stores no table whose seed is already known. The log may
-// still store an append that Seat no longer waits for.
+// Seat stores the tables of one tick and returns their number. If Seat returns an
+// error, it may still have stored some tables; Unfinished lists these tables too.
+// With a beacon, Seat stops waiting for the log when the tables' round appears, so
+// that it stores no table whose seed is already known. The log may still store an
+// append that Seat no longer waits for.
 func (l *Ladder) Seat(ctx context.Context, candidates []ladder.Candidate, now time.Time) (tables int, err error) {
-	now = now.UTC().Truncate(time.Millisecond) // as TablesSeated stores it, so that anyone can find the same round
+	now = now.UTC().Truncate(time.Millisecond) // the time that TablesSeated stores, so that anyone can derive the same round from it
 	tick := ladder.Tick{Now: now, Rest: l.options.Rest, PlatformKey: l.options.PlatformKey}
 	tick.SeedKeyID, tick.SeedKey = l.options.SeedKeys.CurrentSeedKey()
 	if l.options.Beacon != nil {
@@ -133,8 +132,8 @@ func (l *Ladder) Absentees(ctx context.Context, candidates []ladder.Candidate, n
 	return absent, err
 }
 
-// Unfinished lists the matches that are neither rated nor void, in the order of
-// their seating.
+// Unfinished lists the matches that are neither rated nor void, in the order in
+// which they were seated.
 func (l *Ladder) Unfinished(ctx context.Context) (unfinished []ladder.Seating, err error) {
 	err = l.read(ctx, func(state ladder.Ladder) { unfinished = state.Unfinished() })
 	return unfinished, err

@@ -151,8 +151,8 @@ func storedThenHangs(ctx context.Context, call func() error) error {
 	return hangs(ctx, call)
 }
 
-// refusedAsStale is the response of a log that no longer remembers the ids of
-// its events, and so does not recognize a retry.
+// refusedAsStale is the response of a log that no longer remembers the ids of its
+// events, so that it does not recognize a retry.
 func refusedAsStale(context.Context, func() error) error {
 	return &eventstore.WrongVersionError{Expected: 0, Current: 1}
 }
@@ -178,8 +178,8 @@ func TestLostAcknowledgementWithAnotherWriter(t *testing.T) {
 	})
 }
 
-// The context ends while the outcome of an append is unknown. The next call finds
-// out from the log.
+// The context ends while the outcome of an append is unknown. The next call
+// determines the outcome from the log.
 func TestNextCallResolvesUnknownAppend(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault fault
@@ -247,8 +247,8 @@ func TestFinalErrorsAreNotRetried(t *testing.T) {
 	}
 }
 
-// While one call waits for the log, other calls still end with their own
-// contexts, and Rating returns immediately.
+// While one call waits for the log, other calls still end when their own contexts
+// end, and Rating returns immediately.
 func TestHungLogBlocksNoCallBeyondItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newFaultyLog()

@@ -1,7 +1,7 @@
-// Package matchmaker runs the ticks of each mode. A tick passes every
-// unfinished match of the ladder to the referee. So matches also resume after a
-// restart. Then the tick pauses bots that have missed their matches for a week,
-// and seats idle bots by rating. Create a [Ladder] for each mode and a
+// Package matchmaker runs the ticks of each mode. A tick first passes every
+// unfinished match of the ladder to the referee. This is also how matches resume
+// after a restart. Then the tick pauses bots that have missed their matches for a
+// week, and seats idle bots by rating. Create a [Ladder] for each mode and a
 // [Matchmaker], and call [Matchmaker.Run].
 //
 // A Ladder writes the stream of one ladder. The referee stores results through
@@ -28,9 +28,9 @@ const tickTime = 15 * time.Second
 
 // Directory lists the bots that may play.
 type Directory interface {
-	// CatchUp returns when the directory includes all events that the log
-	// contained at the time of the call. So a tick takes into account every
-	// pause that the arena confirmed before the tick.
+	// CatchUp returns once the directory includes all events that the log contained
+	// at the time of the call. So a tick takes into account every pause that the
+	// arena confirmed before the tick.
 	CatchUp(ctx context.Context) error
 	// Candidates lists the active bots of a mode.
 	Candidates(ctx context.Context, mode string) ([]ladder.Candidate, error)
@@ -47,9 +47,9 @@ type Referee interface {
 
 // Pauser pauses bots on behalf of the arena.
 type Pauser interface {
-	// PauseForMisses pauses a bot that has missed its matches since a time, and
-	// arranges an email to its owner. If the status of the bot has changed
-	// since that time, PauseForMisses does nothing and returns no error.
+	// PauseForMisses pauses a bot that has missed its matches since the given time,
+	// and arranges an email to its owner. If the bot's status has changed since
+	// that time, PauseForMisses does nothing and returns no error.
 	PauseForMisses(ctx context.Context, botID string, since time.Time) error
 }
 
@@ -133,7 +133,7 @@ func (m *Matchmaker) everyTick(ctx context.Context, f func()) {
 	}
 }
 
-// tick passes unfinished matches to the referee before it seats tables. So a
+// tick passes unfinished matches to the referee before it seats tables, so that a
 // match that resumes after a restart does not wait for the directory.
 func (m *Matchmaker) tick(ctx context.Context, l *Ladder) {
 	ctx, cancel := context.WithTimeout(ctx, tickTime)
@@ -149,7 +149,7 @@ func (m *Matchmaker) tick(ctx context.Context, l *Ladder) {
 func (m *Matchmaker) handOver(ctx context.Context, l *Ladder) {
 	unfinished, err := l.Unfinished(ctx)
 	if err != nil {
-		m.failed(ctx, l, "unfinished matches not read", err)
+		m.failed(ctx, l, "could not read the unfinished matches", err)
 		return
 	}
 	for _, s := range unfinished {
@@ -175,13 +175,13 @@ func (m *Matchmaker) seat(ctx context.Context, l *Ladder) int {
 	}
 	candidates, err := m.options.Directory.Candidates(ctx, l.Mode())
 	if err != nil {
-		m.failed(ctx, l, "no tables seated: candidates not read", err)
+		m.failed(ctx, l, "no tables seated: could not read the candidates", err)
 		return 0
 	}
 	now := time.Now()
 	candidates, err = m.pauseAbsentees(ctx, l, candidates, now)
 	if err != nil {
-		m.failed(ctx, l, "no tables seated: misses not read", err)
+		m.failed(ctx, l, "no tables seated: could not read which bots missed their matches", err)
 		return 0
 	}
 	tables, err := l.Seat(ctx, candidates, now)
@@ -198,7 +198,7 @@ func (m *Matchmaker) maySeat(ctx context.Context, l *Ladder) bool {
 	}
 	may, err := m.options.Orders.MaySeat(ctx)
 	if err != nil {
-		m.failed(ctx, l, "no tables seated: operators' orders not read", err)
+		m.failed(ctx, l, "no tables seated: could not read the operators' orders", err)
 	}
 	return may && err == nil
 }
@@ -218,7 +218,7 @@ func (m *Matchmaker) pauseAbsentees(ctx context.Context, l *Ladder, candidates [
 	for _, a := range absentees {
 		absent[a.BotID] = true
 		if err := m.options.Pauser.PauseForMisses(ctx, a.BotID, a.Since); err != nil {
-			m.failed(ctx, l, "bot that misses its matches not paused", err)
+			m.failed(ctx, l, "could not pause a bot that misses its matches", err)
 			continue
 		}
 		m.options.Logger.Info("paused a bot that misses its matches", "mode", l.Mode(), "bot", a.BotID, "since", a.Since)

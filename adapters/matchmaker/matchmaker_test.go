@@ -208,7 +208,7 @@ func TestFailureIsLoggedAndRetried(t *testing.T) {
 		},
 		"the directory fails": {
 			func(a *arena) { a.listing = down },
-			func(a *arena) { a.listing = nil }, "candidates not read",
+			func(a *arena) { a.listing = nil }, "could not read the candidates",
 		},
 		"no seed key": {
 			func(a *arena) { a.keys = noKeys{} },
@@ -216,7 +216,7 @@ func TestFailureIsLoggedAndRetried(t *testing.T) {
 		},
 		"reads hang": {
 			func(a *arena) { a.log.fail(nil, []fault{hangs, hangs, hangs}) },
-			func(*arena) {}, "unfinished matches not read",
+			func(*arena) {}, "could not read the unfinished matches",
 		},
 		"appends hang": {
 			func(a *arena) { a.log.fail([]fault{hangs, hangs, hangs}, nil) },

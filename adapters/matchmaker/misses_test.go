@@ -53,7 +53,7 @@ func TestAbsenteesArePausedBeforeSeating(t *testing.T) {
 				seated := storedIn(t, a.log, ladder.Standard)[2].(ladder.TablesSeated)
 				require.NotContains(t, seated.Tables[0].Bots, "bot-0000")
 				if err != nil {
-					require.Contains(t, a.lines.String(), "not paused")
+					require.Contains(t, a.lines.String(), "could not pause a bot")
 				}
 			})
 		})
@@ -85,7 +85,7 @@ func TestNoBotIsSeatedWhileMissesAreUnknown(t *testing.T) {
 		a.run(t)
 		defer func() { a.stop() }()
 		later(tickTime)
-		require.Contains(t, a.lines.String(), "misses not read")
+		require.Contains(t, a.lines.String(), "could not read which bots missed their matches")
 		require.Len(t, storedIn(t, a.log, ladder.Standard), 2)
 	})
 }

@@ -35,7 +35,7 @@ func TestSeatingFollowsOrders(t *testing.T) {
 		a.set(func(*arena) { may, fails = true, errors.New("the log is unavailable") })
 		later(30 * time.Second)
 		require.Empty(t, storedIn(t, a.log, ladder.Standard), "while the orders are unknown")
-		require.Contains(t, a.lines.String(), "operators' orders not read")
+		require.Contains(t, a.lines.String(), "could not read the operators' orders")
 
 		a.set(func(*arena) { fails = nil })
 		later(30 * time.Second)
@@ -47,8 +47,8 @@ func TestSeatingFollowsOrders(t *testing.T) {
 	})
 }
 
-// A tick reads the orders before the seed key, so that it uses the key of the
-// newest rotation.
+// A tick reads the orders before it reads the seed key, so that it uses the key of
+// the newest rotation.
 func TestSeatingUsesSeedKeyAfterReadingOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := given(3, ladder.Standard)

@@ -20,8 +20,9 @@ type Rotation interface {
 	RotateIfDue(ctx context.Context) (id string, err error)
 }
 
-// keepKeys rotates the seed key if that is due, and publishes retired keys, while
-// no tick seats tables. So each table uses the key that the log selects for it.
+// keepKeys rotates the seed key if that is due, and publishes retired keys. No tick
+// seats tables during this time, so each table uses the key that the log selects
+// for it.
 func (m *Matchmaker) keepKeys(ctx context.Context) {
 	m.WithSeatingPaused(func() {
 		if m.options.Rotation != nil {
@@ -45,8 +46,8 @@ func (m *Matchmaker) rotate(ctx context.Context) {
 	}
 }
 
-// publishRetired publishes keys while no tick seats tables. So no new match can
-// use a retired key, and the ladders list all matches that use it.
+// publishRetired publishes keys while no tick seats tables. Then no new match can
+// use a retired key, and the ladders list all matches that still need one.
 func (m *Matchmaker) publishRetired(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, tickTime)
 	defer cancel()

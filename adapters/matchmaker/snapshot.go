@@ -12,8 +12,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// snapshotEvery is the number of events between two snapshots. So a process
-// folds at most about this number of events when it starts.
+// snapshotEvery is the number of events between two snapshots. A process folds
+// about this many events at most when it starts.
 const snapshotEvery = 10_000
 
 // snapshotTime is the time limit for storing a snapshot.
@@ -148,7 +148,7 @@ func (l *Ladder) newest(ctx context.Context) (taken ladder.LadderSnapshotTaken, 
 }
 
 // lastEvent returns the id of the last event that a snapshot includes. It fails if
-// the ladder's stream does not contain that event. This happens if the log was
+// the ladder's stream does not contain that event, which happens if the log was
 // restored from an older backup.
 func (l *Ladder) lastEvent(ctx context.Context, taken ladder.LadderSnapshotTaken) (uuid.UUID, error) {
 	at := eventstore.Revision(taken.Revision)

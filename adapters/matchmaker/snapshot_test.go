@@ -229,8 +229,8 @@ func TestUnusableSnapshotIsIgnored(t *testing.T) {
 	}
 }
 
-// If the log is unavailable, a new Ladder waits until it can read the snapshot.
-// It does not fold from the first event instead.
+// If the log is unavailable, a new Ladder waits until it can read the snapshot. It
+// does not fall back to folding from the first event.
 func TestSnapshotReadIsRetried(t *testing.T) {
 	for name, reads := range map[string][]fault{
 		"the snapshot":    {lostBefore, lostBefore},
@@ -269,8 +269,8 @@ func (l *stuck) Append(ctx context.Context, id eventstore.StreamID, expected eve
 	return l.Log.Append(ctx, id, expected, events...)
 }
 
-// The ladder does not wait while a snapshot is being stored. The snapshot
-// contains the state at the time when storing began.
+// The ladder does not wait while a snapshot is being stored. The snapshot contains
+// the state as it was when storing began.
 func TestLadderDoesNotWaitForSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -329,8 +329,8 @@ func TestFailedSnapshotIsLoggedAndTheNextIsStored(t *testing.T) {
 	})
 }
 
-// aged is a log with a long ladder of 10,000 bots. To save memory, it stores
-// one round of events and returns them repeatedly.
+// aged is a log with a long ladder of 10,000 bots. To save memory, it stores one
+// round of events and returns that round repeatedly.
 type aged struct {
 	*memory.Log
 	round  []eventstore.Event // repeated

@@ -181,7 +181,7 @@ func TestFailedPauseIsRetried(t *testing.T) {
 		pass(day)
 		require.Empty(t, f.seatTimes())
 		require.Equal(t, owner.Active, f.bot("ada").Status)
-		require.Contains(t, f.lines.String(), "not paused")
+		require.Contains(t, f.lines.String(), "could not pause a bot")
 		f.set(func() { f.logFails = false })
 		pass(tick)
 		require.Equal(t, owner.Paused, f.bot("ada").Status)
