@@ -11,16 +11,16 @@ import (
 	"hexarena/projections/matchcollector"
 )
 
-// batch is one event of a ladder or of the stream of keys, together with the
-// match that the event ends, or the deletion of an account. A batch without an
-// event means that the source has no more events for now.
+// batch is one event of a ladder or of the stream of keys, or the deletion of an
+// account. If the event ends a match, the batch also contains that match. A batch
+// without an event means that the source has no more events for now.
 type batch struct {
 	event *eventstore.Recorded
 	match []eventstore.Recorded // all events of the match; empty if the event ends no match
 }
 
-// follow sends a batch for each event of a ladder or of the keys in the source,
-// and for each deletion of an account, after a position.
+// follow sends batches for the events in the source after a position: one for each
+// event of a ladder or of the keys, and one for each deletion of an account.
 func follow(ctx context.Context, from eventstore.Log, after eventstore.Position, batches chan<- batch) error {
 	matches := matchcollector.New()
 	for m, err := range from.Subscribe(ctx, after, filter) {
@@ -96,8 +96,8 @@ func locate(r eventstore.Recorded, err error) error {
 }
 
 // appendTo appends a batch to the target. Events that an interrupted call has
-// already appended are not stored again, because their ids and revisions are
-// the same.
+// already appended are not stored twice, because their ids and revisions are the
+// same.
 func (b batch) appendTo(ctx context.Context, to eventstore.Log, p *Progress) error {
 	if p.CaughtUp = b.event == nil; p.CaughtUp {
 		return nil

@@ -1,14 +1,15 @@
-// Package replica keeps a second log for analysts, the replica, up to date with
-// the public part of the arena's log. The public part is the ladders, the
+// Package replica keeps a second log for analysts, the replica, up to date with the
+// public part of the arena's log. The public part consists of the ladders, the
 // arena's keys, and each match's stream once the match has ended. For a running
-// match, the replica contains only the entry in TablesSeated. Of an account, it
-// contains only that the account was deleted, so that exports can leave out its
-// id. It contains nothing about bot URLs, sessions or operators' orders.
+// match, the replica contains only the entry in TablesSeated. For an account, it
+// contains only the deletion, so that exports can leave out the account's id. It
+// contains nothing about bot URLs, sessions or operators' orders.
 //
-// Copied events keep their ids, types, data, metadata and revisions. Only a
-// deletion has another revision, because it is alone in its stream. The events of
-// a match come before the ladder's event that ends the match. Feed continues
-// after the replica's last event, so it needs no other record of its progress.
+// Copied events keep their ids, types, data, metadata and revisions. Only the
+// deletion of an account gets a different revision, because it is the only event in
+// its stream. The events of a match come before the ladder event that ends the
+// match. Feed continues after the replica's last event, so it needs no other record
+// of its progress.
 package replica
 
 import (
@@ -29,7 +30,7 @@ import (
 
 // ErrNotReplica reports that the target contains events that Feed did not copy
 // from this source.
-var ErrNotReplica = errors.New("it contains events that are not a replica of this source; choose an empty log or the source's own replica")
+var ErrNotReplica = errors.New("it contains events that were not copied from this source; choose an empty log or the source's own replica")
 
 // Progress describes the work of one call to Feed.
 type Progress struct {
@@ -88,7 +89,7 @@ func resume(ctx context.Context, from, to eventstore.Log) (eventstore.Position, 
 		case kindOf(last.Stream) == matchStream:
 			continue // part of a match that an earlier call did not finish
 		case isDeletion(last):
-			continue // it has another revision in the source
+			continue // its revision in the source is different
 		case kindOf(last.Stream) == privateStream:
 			return 0, notReplica(last)
 		}

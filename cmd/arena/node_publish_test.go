@@ -196,7 +196,7 @@ func TestPublishErrorsHaveOneLine(t *testing.T) {
 	for to, want := range map[string]string{
 		source:                           "--from and --to are the same log",
 		"esdb://127.0.0.1:1?tls=false":   "--to does not answer",
-		foreign:                          "the target: it contains events that are not a replica of this source; choose an empty log or the source's own replica: owner-1@0 (MatchVoided)",
+		foreign:                          "the target: it contains events that were not copied from this source; choose an empty log or the source's own replica: owner-1@0 (MatchVoided)",
 		"http://127.0.0.1:2113":          "--to: event store address: must begin with esdb://",
 		"esdb://127.0.0.1:1?tls=perhaps": "--to: event store address",
 	} {

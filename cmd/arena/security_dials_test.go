@@ -270,7 +270,7 @@ func (f *securityArena) oneAnswerUntilConnected(t *testing.T) {
 			t.Parallel()
 			got := f.member(t).register(at).is(422, "deploy_check_failed")
 			require.Equal(t, "the bot did not pass the deploy check at the step ping: no connection could be made; "+
-				"check that the bot is running, its port, and for https its certificate", got.json["detail"])
+				"check that the bot is running, and check its port and, for https, its certificate", got.json["detail"])
 			steps := got.json["steps"].([]any)
 			require.GreaterOrEqual(t, steps[len(steps)-1].(map[string]any)["elapsedMs"], 5100.0)
 		})
