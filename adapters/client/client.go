@@ -23,8 +23,8 @@ import (
 const (
 	// callTime is the time limit of a call. Deploy checks take longest.
 	callTime = 90 * time.Second
-	// maxAnswer is the maximum size of an answer, in bytes. Replays are the
-	// largest answers.
+	// maxAnswer is the maximum size of a response, in bytes. Replays are the
+	// largest responses.
 	maxAnswer = 64 << 20
 )
 
@@ -78,9 +78,9 @@ func Base(text string) (string, error) {
 	return u.Scheme + "://" + strings.ToLower(u.Host), nil
 }
 
-// Call sends a request and reads the answer. path includes the query. Call sends
+// Call sends a request and reads the response. path includes the query. Call sends
 // body as JSON unless body is nil. If the arena refuses the call, the error is a
-// *Refusal. Any other error means that no complete answer arrived.
+// *Refusal. Any other error means that no complete response arrived.
 func (c *Client) Call(ctx context.Context, method, path string, body any) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()

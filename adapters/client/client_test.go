@@ -76,7 +76,7 @@ func TestKeyFormatsRoundTrip(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, key.Private.Public(), public)
 	_, err = auth.ParsePublicKey(string(text))
-	require.Error(t, err, "a private key cannot be registered")
+	require.Error(t, err, "the arena must not accept a private key")
 
 	for name, text := range map[string]string{
 		"empty":        "",

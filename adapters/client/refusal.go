@@ -59,7 +59,7 @@ func refusalOf(response *http.Response, body []byte) error {
 // bytes.
 const maxShown = 1 << 10
 
-// foreignAnswer describes an answer that is not in the format of a problem.
+// foreignAnswer describes a response whose body is not a problem (RFC 9457).
 func foreignAnswer(response *http.Response, body []byte) string {
 	status := http.StatusText(response.StatusCode)
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain") {

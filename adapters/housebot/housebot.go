@@ -1,7 +1,7 @@
-// Package housebot serves the arena's own bots. Like the bots of owners, they
-// are HTTP servers that answer /ping and play over a WebSocket. They use the
-// rules, the board and the requests that every bot gets, and nothing else from
-// the arena. Start with Handler.
+// Package housebot serves the arena's own bots. Like the bots of owners, they are
+// HTTP servers that answer /ping and play over a WebSocket. They know the rules,
+// the board and the requests that every bot gets, and use nothing else from the
+// arena. Start with Handler.
 package housebot
 
 import (
@@ -49,7 +49,7 @@ func Names() []string { return slices.Sorted(maps.Keys(strategies)) }
 type Options struct {
 	Name      string            // one of Names
 	PublicKey ed25519.PublicKey // the arena's key; nil: accept unsigned upgrades
-	Recipient string            // the host of the bot's URL, or <bot id>@<host>; empty: do not check for whom an upgrade is
+	Recipient string            // the host of the bot's URL, or <bot id>@<host>; empty: accept upgrades for any recipient
 	Think     time.Duration     // delay before each answer
 	Seed      uint64            // seeds the bot's random choices, together with the match id
 	Secret    []byte            // key of the bot's nonces, known only to its owner; empty: a random key
@@ -85,8 +85,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // the bot's clock (docs/protocol.md, "Verify the upgrade").
 const maxSkew = 30 * time.Second
 
-// verified checks the signature that names the recipient. A bot that does not
-// know its recipient can check only the other one, which other bots can relay.
+// verified checks the signature that covers the recipient. A bot that does not know
+// its own recipient name can check only the other signature. Another bot could
+// relay an upgrade with that signature.
 func (s *server) verified(h http.Header) bool {
 	timestamp := h.Get("x-arena-timestamp")
 	ms, err := strconv.ParseInt(timestamp, 10, 64)
@@ -113,8 +114,8 @@ func (s *server) signed(text, signature string) bool {
 const maxRequest = 1 << 20
 
 // Nonce returns the bot's share of a match's seed: the HMAC-SHA256 of the match id
-// under the bot's secret, in hex. The owner can compute it again and compare it with
-// the match's proof (docs/audit.md, "An owner's notes").
+// under the bot's secret, in hex. The owner can compute the nonce again later and
+// compare it with the match's proof (docs/audit.md, "An owner's notes").
 func Nonce(secret []byte, matchID string) string {
 	h := hmac.New(sha256.New, secret)
 	_, _ = io.WriteString(h, matchID) // never fails
@@ -164,8 +165,8 @@ func (s *server) reply(ctx context.Context, conn *websocket.Conn, strategy strat
 	return conn.Write(ctx, websocket.MessageText, answer)
 }
 
-// respond asks a strategy for its answer, and returns the answer as the bot
-// sends it.
+// respond asks a strategy for its answer, and returns the answer in the form in
+// which the bot sends it.
 func respond(s strategy, r *match.Request) match.Response {
 	a, talk := s.answer(r)
 	action := match.ActionJSON(a)

@@ -23,8 +23,8 @@ import (
 	"hexarena/domain/seed"
 )
 
-// All answers of the house bots are legal. Together, the bots trade, talk and
-// play every kind of card.
+// The house bots give only legal answers. Together, they trade, talk and play every
+// kind of card.
 func TestHouseBotsPlayByTheRules(t *testing.T) {
 	played := map[string]int{}
 	wins := map[string]int{}
@@ -138,8 +138,8 @@ func TestServer(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, events[0].(match.ActionPlayed).Default)
 
-	// A bot that knows its recipient accepts no upgrade that was signed for
-	// another bot, or for nobody.
+	// A bot that knows its recipient rejects an upgrade that was signed for another
+	// bot or for no recipient.
 	for recipient, want := range map[string][]int{
 		"":                       {101, 101, 101, 101, 101},
 		"bots.example":           {401, 101, 101, 401, 401},

@@ -1,7 +1,7 @@
 package housebot
 
-// thisTurn records the bot's own actions in the current turn, because a view
-// does not show them.
+// thisTurn records the bot's own actions in the current turn, because a view does
+// not contain them.
 type thisTurn struct {
 	turn   int
 	played bool // whether the bot played a dev card

@@ -143,8 +143,8 @@ func (t *table) affords(purchase game.Type) bool {
 	return game.Cards(t.Hand).Covers(costs[purchase])
 }
 
-// prospect returns the highest number of pips among the open vertices at v and
-// next to v. The vertex v itself gets a bonus of 3.
+// prospect returns the highest number of pips among the open vertices at v and next
+// to v. It adds a bonus of 3 to the vertex v itself.
 func (t *table) prospect(v uint8) int {
 	best := 0
 	if !t.blocked.Has(v) {
@@ -185,9 +185,9 @@ func (t *table) banditMove() (hex, victim uint8) {
 	return hex, victim
 }
 
-// harm returns a score for moving the bandit to a hex: positive for harm to
-// rivals, negative for harm to the viewer. victim is the rival at the hex with the
-// most cards, or board.None.
+// harm returns a score for moving the bandit to a hex: positive for harm to rivals,
+// negative for harm to the viewer. victim is the rival with the most cards at the
+// hex, or board.None.
 func (t *table) harm(h uint8) (score int, victim uint8) {
 	token := t.Board.Hexes[h].Token
 	if token == nil {
@@ -210,9 +210,8 @@ func (t *table) harm(h uint8) (score int, victim uint8) {
 	return score, victim
 }
 
-// play returns the action that plays a dev card, if the viewer has the card and
-// can play it. A windfall uses the resources one and two; an embargo uses only
-// one.
+// play returns the action that plays a dev card, if the viewer has the card and can
+// play it. A windfall uses both resources, one and two; an embargo uses only one.
 func (t *table) play(card game.DevCard, one, two board.Resource) (a game.Action, ok bool) {
 	if !slices.Contains(t.DevCards, card.String()) {
 		return game.Action{}, false

@@ -43,9 +43,9 @@ func openFolder(path string) (id string, lock io.Closer, err error) {
 	return id, lock, nil
 }
 
-// readOrCreateID returns the id in a file. A crash can leave an empty or
-// incomplete id, which readOrCreateID replaces. With a new id, this process may
-// have to wait for the lease; nothing else changes.
+// readOrCreateID returns the id in a file. If a crash left an empty or incomplete
+// id, readOrCreateID replaces it. The only effect of a new id is that this process
+// may have to wait for the lease.
 func readOrCreateID(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -15,8 +15,8 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// folderVariable is an environment variable that names a folder. If it is set,
-// the test binary is a second process that plays from that folder until it is
+// folderVariable is an environment variable that names a folder. If it is set, the
+// test binary acts as a second process: it plays from that folder until it is
 // killed.
 const folderVariable = "LEASE_TEST_FOLDER"
 

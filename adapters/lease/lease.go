@@ -39,17 +39,17 @@ var kind = eventstore.Kind[arena.Player, arena.Event]{Decode: arena.DecodePlayer
 // the exact revision that the decision was based on, so one of two concurrent
 // claims fails.
 //
-// No process trusts the clock of another process. The holder counts Length from
-// the start of its last stored write, on its monotonic clock, and then stops. A
-// waiting process counts Length from the end of its first read. It claims the
-// lease only if the stream has not changed since that read. Every renewal that
-// the read found began before the end of the read. So the holder stops first,
-// unless its process is paused.
+// No process trusts the clock of another process. The holder counts Length from the
+// start of its last stored write, on its monotonic clock, and then stops. A waiting
+// process counts Length from the end of its first read. It claims the lease only if
+// the stream has not changed since that read. The holder began its last stored
+// write before that read ended. So the holder stops first, unless its process is
+// paused.
 //
-// A holder that was paused longer than Length may still try to write when it
-// runs again. The lease cannot prevent this. The exact revisions in the streams
-// of the ladders and the matches do: after the new holder's first write to a
-// stream, the old holder's writes to it fail.
+// A holder that was paused for longer than Length may still try to write when it
+// runs again. The lease cannot prevent this, but the exact revisions in the streams
+// of the ladders and the matches can: once the new holder has written to a stream,
+// the old holder's writes to it fail.
 type Lease struct {
 	log        eventstore.Log
 	holder     string    // the id of the data folder

@@ -15,7 +15,7 @@ type faulty struct {
 	away      atomic.Bool  // every call fails immediately
 	hung      atomic.Bool  // every call lasts until its context ends
 	lostAcks  atomic.Int64 // how many of the next appends are stored but return an error
-	pauseNext atomic.Int64 // for how many nanoseconds the next append freezes, like a stopped process
+	pauseNext atomic.Int64 // nanoseconds for which the next append freezes, as if the process were stopped
 }
 
 func (f *faulty) fault(ctx context.Context) error {

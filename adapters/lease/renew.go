@@ -37,10 +37,10 @@ func (l *Lease) renewLoop(ctx context.Context) {
 	}
 }
 
-// renew stores one renewal of this claim. It stops waiting when the lease runs
-// out. If the process was paused and the lease has already run out, renew still
-// tries once, for a short time. If the log stores that renewal, no other
-// process has taken the lease in the meantime.
+// renew stores one renewal of this claim. It stops waiting when the lease runs out.
+// If the process was paused and the lease has already run out, renew still tries
+// once, for a short time. If the log stores that renewal, no other process has
+// taken the lease since.
 func (l *Lease) renew(ctx context.Context) error {
 	start := time.Now()
 	limit := l.left()

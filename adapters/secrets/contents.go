@@ -36,7 +36,7 @@ type seedKey struct {
 type secret [32]byte
 
 func newSecret() (s secret) {
-	_, _ = rand.Read(s[:]) // never fails: rand.Read ends the program instead
+	_, _ = rand.Read(s[:]) // never returns an error: on a failure, rand.Read ends the program
 	return s
 }
 

@@ -16,8 +16,8 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// failing is a log whose appends return an error. stores determines whether the
-// events are stored.
+// failing is a log whose appends return an error. If stores is true, it stores the
+// events before it returns the error.
 type failing struct {
 	eventstore.Log
 	stores bool

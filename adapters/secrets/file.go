@@ -49,8 +49,8 @@ func checkMode(path string, info fs.FileInfo) error {
 }
 
 // create writes a new file. If path exists, create changes nothing and returns
-// fs.ErrExist. It uses a link because a link, unlike a rename, never replaces a
-// file that another process created.
+// fs.ErrExist. It uses a link instead of a rename, because a link never replaces a
+// file that another process has created.
 func create(path string, c contents) error { return write(path, c, os.Link) }
 
 // replace replaces the file at path. If replace fails, the old file stays.

@@ -18,16 +18,17 @@ type Rotation struct {
 	Retired []string
 }
 
-// Rotate creates a new seed key, makes it the active key, and retires the old
-// key. Rotate stores the new key durably in the file before the log names it. A
-// crash between these two steps leaves an unused key. No table may be seated
-// during Rotate, because the table could use the old key. If Rotate returns an
-// error, the log may still have stored the rotation; Refresh finds out.
+// Rotate creates a new seed key, makes it the active key, and retires the old key.
+// Rotate stores the new key durably in the file before the log names the key. A
+// crash between these two steps leaves an unused key. No table may be seated during
+// Rotate, because the table could use the old key. If Rotate returns an error, the
+// log may still have stored the rotation. Refresh then reads the active key from
+// the log.
 func (s Secrets) Rotate(ctx context.Context, reason string, m eventstore.Metadata) (Rotation, error) {
 	return s.rotate(ctx, reason, m, func(arena.Keys) bool { return true })
 }
 
-// scheduled is the reason of the rotations of RotateIfOlder.
+// scheduled is the reason that RotateIfOlder gives for its rotations.
 const scheduled = "scheduled rotation"
 
 // RotateIfOlder rotates the seed key as Rotate does if the active key was added
@@ -45,7 +46,7 @@ func (s Secrets) RotateIfOlder(ctx context.Context, age time.Duration, now time.
 	})
 }
 
-// rotate rotates the seed key if wanted returns true for the keys of the log.
+// rotate rotates the seed key if wanted returns true for the keys in the log.
 func (s Secrets) rotate(ctx context.Context, reason string, m eventstore.Metadata, wanted func(arena.Keys) bool) (Rotation, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()

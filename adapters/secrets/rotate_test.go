@@ -85,8 +85,8 @@ func lastKeyEvent(t *testing.T, log eventstore.Log) (arena.Event, eventstore.Met
 	return e, m
 }
 
-// After a failed rotation, Refresh makes the key that the log names the active
-// key. The file contains that key.
+// After a failed rotation, Refresh activates the key that the log names. The file
+// contains that key.
 func TestFailedRotationKeepsFileAndLogConsistent(t *testing.T) {
 	for name, stored := range map[string]bool{"before the append": false, "after the append": true} {
 		t.Run(name, func(t *testing.T) {

@@ -23,7 +23,8 @@ func rotateIfOlder(t *testing.T, s *secrets.Secrets, age time.Duration) secrets.
 	return r
 }
 
-// The key's age counts from its event in the log, so a restart changes nothing.
+// The age of the key counts from its event in the log, so a restart does not affect
+// it.
 func TestSeedKeyIsRotatedAtItsAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, path := memory.New(), pathIn(t.TempDir())
@@ -50,7 +51,7 @@ func TestSeedKeyIsRotatedAtItsAge(t *testing.T) {
 	})
 }
 
-// A rotation by an operator also starts the age of the key again.
+// The age also starts again when an operator rotates the key.
 func TestOrderedRotationPostponesTheScheduledOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, path := memory.New(), pathIn(t.TempDir())
@@ -64,7 +65,7 @@ func TestOrderedRotationPostponesTheScheduledOne(t *testing.T) {
 	})
 }
 
-// Two processes that want to rotate at the same time rotate once.
+// If two processes want to rotate at the same time, only one of them does.
 func TestTwoProcessesRotateOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, path := memory.New(), pathIn(t.TempDir())

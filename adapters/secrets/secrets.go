@@ -165,12 +165,12 @@ func (s Secrets) CurrentSeedKey() (id string, key []byte) {
 	return now.seed, key
 }
 
-// Format prints "[secrets]" for every verb, so that no key gets into a log.
+// Format prints "[secrets]" for every verb, so that no key appears in a log.
 func (Secrets) Format(s fmt.State, _ rune) {
 	_, _ = io.WriteString(s, "[secrets]")
 }
 
-// MarshalJSON always returns an error, so that no key gets into a response or a
+// MarshalJSON always returns an error, so that no key appears in a response or a
 // log.
 func (Secrets) MarshalJSON() ([]byte, error) {
 	return nil, errors.New("secrets cannot be encoded as JSON")

@@ -36,16 +36,17 @@ type Options struct {
 
 const (
 	pace       = time.Second      // between the starts of two submissions of a mode
-	answerTime = 5 * time.Second  // time limit for the answer of one witness
+	answerTime = 5 * time.Second  // time limit for the response of one witness
 	firstWait  = time.Second      // before the first retry; the wait doubles with each failure
 	longWait   = time.Minute      // the longest wait before a retry
 	freshTime  = 10 * time.Minute // after this time, the client submits an unchanged head again
 )
 
 // Client collects cosignatures. It submits a head to all witnesses of a mode at the
-// same time, and the next head only after they have answered. If each witness got the
-// newest head as soon as it had answered, then the cosignatures of a busy ladder would
-// be spread over many heads, and no head would have a quorum.
+// same time, and waits for all of them before it submits the next head. Suppose
+// instead that each witness got the newest head as soon as it had responded. Then
+// the cosignatures of a busy ladder would be spread over many heads, and no head
+// would have a quorum.
 //
 // A Client is safe for concurrent use. Call Run only once.
 type Client struct {
@@ -85,7 +86,7 @@ type tree struct {
 	mu     sync.Mutex
 	head   head     // the head of the latest submission, with only the arena's signature
 	lines  []string // the cosignatures of head, by place of the witness; "" for none
-	newest []head   // newest[n-1] is the newest head with at least n cosignatures, including them
+	newest []head   // newest[n-1] is the newest head with at least n cosignatures; it includes these cosignatures
 }
 
 // head is a signed head.
@@ -95,8 +96,8 @@ type head struct {
 	signed []byte // the note
 }
 
-// peer is a witness and its state for one tree. A submission runs at most one
-// goroutine for each peer, and it owns the fields that are not atomic.
+// peer is a witness and its state for one tree. During a submission, at most one
+// goroutine runs for each peer. That goroutine owns the fields that are not atomic.
 type peer struct {
 	Witness
 	place    int // in the order of the flags
@@ -135,9 +136,9 @@ func (c *Client) runTree(ctx context.Context, t *tree) {
 	}
 }
 
-// submit sends the newest head to each witness that has not cosigned it, and waits for
-// their answers. The next submissions leave out a witness that did not answer in
-// time, so that it rarely delays the others.
+// submit sends the newest head to each witness that has not cosigned it, and waits
+// for their responses. If a witness does not respond in time, the next submissions
+// leave it out, so that it rarely delays the others.
 func (c *Client) submit(ctx context.Context, t *tree) {
 	h, err := c.newestHead(t.mode)
 	if err != nil {
@@ -270,7 +271,7 @@ func (p *peer) failed(err error) {
 	}
 }
 
-// succeeded records a cosignature for a head of a size.
+// succeeded records a cosignature for a head with the given size.
 func (p *peer) succeeded(size uint64) {
 	p.size, p.fresh, p.wait = size, time.Now(), 0
 	p.cosigned.Store(size)

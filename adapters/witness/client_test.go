@@ -78,8 +78,8 @@ func TestEachHeadIsCosigned(t *testing.T) {
 	require.Empty(t, c.Cosignatures("parley", tree.newest()))
 }
 
-// Cosignatures are only in memory. After a restart, the witness responds with 409 and
-// its size, and then cosigns the same head again.
+// The arena keeps cosignatures only in memory. After a restart, the witness
+// responds with 409 and its size, and then cosigns the same head again.
 func TestRestartedArenaGetsCosignaturesAgain(t *testing.T) {
 	tree := newLadderTree(t)
 	w := newFakeWitness(t, "a.example", tree.vkey)
@@ -98,9 +98,9 @@ func TestRestartedArenaGetsCosignaturesAgain(t *testing.T) {
 	require.Equal(t, []string{"old 0", "old 0", "old 7", "old 0", "old 7"}, w.seen())
 }
 
-// An arena whose log was restored from an old backup has a smaller tree. It gets no
-// cosignatures until its tree is as large as the witness's, and none if it has grown
-// differently.
+// An arena whose log was restored from an old backup has a smaller tree than the
+// witness remembers. It gets no cosignatures until its tree has grown to the
+// witness's size. If the tree has different entries by then, it never gets any.
 func TestWitnessRemembersALargerTree(t *testing.T) {
 	tree := newLadderTree(t)
 	w := newFakeWitness(t, "a.example", tree.vkey)
@@ -150,8 +150,8 @@ func answer(status int, body string) func(http.ResponseWriter) bool {
 	}
 }
 
-// Each fault is counted and logged once, it yields no cosignature, and the client
-// works again when it is over.
+// Each fault is counted, is logged once, and yields no cosignature. When the fault
+// is over, the client gets cosignatures again.
 func TestFaultsOfAWitness(t *testing.T) {
 	tree := newLadderTree(t)
 	tree.grow("ladder", 3)
@@ -223,8 +223,8 @@ func TestFaultsOfAWitness(t *testing.T) {
 	}
 }
 
-// Witnesses may send cosignatures of several keys. The client keeps only that of the
-// configured key.
+// Witnesses may send cosignatures by several keys. The client keeps only the
+// cosignature by the configured key.
 func TestSignaturesByOtherKeysAreDropped(t *testing.T) {
 	tree := newLadderTree(t)
 	tree.grow("ladder", 3)
@@ -262,8 +262,8 @@ func figures(t *testing.T, c *Client) map[string]float64 {
 	return all
 }
 
-// run runs a client in a synctest bubble until the test ends. The witnesses' URLs
-// name handlers.
+// run runs a client in a synctest bubble until the test ends. The host in each
+// witness's URL names a handler.
 func run(t *testing.T, c *Client, handlers inMemory) {
 	c.http.Transport = handlers
 	ctx, cancel := context.WithCancel(t.Context())
@@ -311,8 +311,8 @@ func seconds(all []time.Duration) []time.Duration {
 	return all
 }
 
-// The head of a busy ladder changes more often than witnesses answer. Nevertheless
-// there is always a recent head that all of them have cosigned.
+// The head of a busy ladder changes faster than witnesses respond. Even so, there
+// is always a recent head that all of them have cosigned.
 func TestBusyLadderHasHeadsWithAQuorum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tree := newLadderTree(t)
@@ -348,8 +348,8 @@ func TestBusyLadderHasHeadsWithAQuorum(t *testing.T) {
 	})
 }
 
-// A witness that does not answer delays the others only while it is asked, which
-// becomes rare. The others keep cosigning the newest head.
+// A witness that does not respond delays the others only while the client waits for
+// it, which becomes rare. The others keep cosigning the newest head.
 func TestHangingWitnessDelaysOthersRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tree := newLadderTree(t)
@@ -381,8 +381,8 @@ func TestHangingWitnessDelaysOthersRarely(t *testing.T) {
 	})
 }
 
-// Readers can tell from the time of a cosignature that an unchanged head is still the
-// newest.
+// From the time of its newest cosignature, readers can tell that an unchanged head
+// is still the newest.
 func TestUnchangedHeadIsCosignedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tree := newLadderTree(t)

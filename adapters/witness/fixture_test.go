@@ -34,8 +34,8 @@ func keyOf(name string) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(seed)
 }
 
-// ladderTree is a tree that signs its heads. It is built by golang.org/x/mod, not by
-// the library that the arena uses.
+// ladderTree is a tree that signs its heads. It uses golang.org/x/mod, and not the
+// library that the arena uses.
 type ladderTree struct {
 	signer note.Signer
 	vkey   string
@@ -86,7 +86,7 @@ func (l *ladderTree) grow(name string, entries int) {
 	}
 }
 
-// at returns the signed head of a size.
+// at returns the signed head for a size.
 func (l *ladderTree) at(size int64) []byte {
 	root, err := tlog.TreeHash(size, l)
 	if err != nil {
@@ -130,7 +130,7 @@ func (l *ladderTree) newest() []byte {
 	return signed
 }
 
-// fakeWitness is a witness that is written from C2SP tlog-witness. It knows one log.
+// fakeWitness is a witness that implements C2SP tlog-witness. It knows one log.
 type fakeWitness struct {
 	signer *torchwood.CosignatureSigner
 	logKey string
@@ -139,8 +139,8 @@ type fakeWitness struct {
 	size     int64
 	root     tlog.Hash
 	requests []string                              // the first line of each request
-	fault    func(http.ResponseWriter) (done bool) // answers instead of the witness, or nil
-	before   func(context.Context)                 // called before each answer, or nil
+	fault    func(http.ResponseWriter) (done bool) // responds instead of the witness, or nil
+	before   func(context.Context)                 // called before each response, or nil
 }
 
 func newFakeWitness(t testing.TB, name, logKey string) *fakeWitness {
@@ -224,7 +224,7 @@ func cosignatures(text string, signers ...note.Signer) string {
 	return lines
 }
 
-// setFault sets what answers instead of the witness.
+// setFault sets the function that responds instead of the witness.
 func (f *fakeWitness) setFault(fault func(http.ResponseWriter) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -237,8 +237,8 @@ func (f *fakeWitness) seen() []string {
 	return slices.Clone(f.requests)
 }
 
-// inMemory carries requests to handlers without a network, by the host of the URL, so
-// that tests can use the clock of a synctest bubble.
+// inMemory passes requests to handlers without a network. It selects the handler by
+// the host in the URL. This allows tests to use the clock of a synctest bubble.
 type inMemory map[string]http.Handler
 
 func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -254,7 +254,7 @@ func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// policyOf returns the policy that demands the cosignatures of n of the witnesses.
+// policyOf returns a policy that demands cosignatures by n of the witnesses.
 func policyOf(t testing.TB, l *ladderTree, n int, witnesses ...*fakeWitness) torchwood.Policy {
 	t.Helper()
 	text, names := "log "+l.vkey+"\n", ""
@@ -267,7 +267,7 @@ func policyOf(t testing.TB, l *ladderTree, n int, witnesses ...*fakeWitness) tor
 	return p
 }
 
-// sizeOf returns the size of a head that satisfies a policy.
+// sizeOf returns the size of a head, and requires that the head satisfies a policy.
 func sizeOf(t testing.TB, signed []byte, p torchwood.Policy) int64 {
 	t.Helper()
 	c, _, err := torchwood.VerifyCheckpoint(signed, p)
@@ -304,7 +304,8 @@ func newClient(t testing.TB, trees Trees, flags ...string) (*Client, *logLines) 
 	}), lines
 }
 
-// garbage returns text that is no signature of a known key.
+// garbage returns a line that looks like a signature, but is not valid under any
+// key.
 func garbage(name string) string {
 	return fmt.Sprintf("— %s %s\n", name, base64.StdEncoding.EncodeToString(make([]byte, 76)))
 }

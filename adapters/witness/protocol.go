@@ -27,7 +27,7 @@ var (
 )
 
 const (
-	sizeTries   = 3       // requests for one head; another process on the same log may submit heads in between
+	sizeTries   = 3       // maximum requests for one head; another process on the same log may submit heads in between
 	maxResponse = 1 << 16 // bytes that the client reads of a response
 )
 
@@ -68,7 +68,7 @@ func (c *Client) request(ctx context.Context, mode string, old uint64, h head) (
 	if old > 0 && old < h.size {
 		var err error
 		if hashes, err = c.o.Trees.Consistency(ctx, mode, old, h.size); err != nil {
-			return nil, fmt.Errorf("prove that the tree of size %d continues that of size %d: %w", h.size, old, err)
+			return nil, fmt.Errorf("prove that the tree of size %d continues the tree of size %d: %w", h.size, old, err)
 		}
 	}
 	body := fmt.Appendf(nil, "old %d\n", old)
@@ -102,8 +102,9 @@ func (w Witness) verified(h head, answer []byte) (line string, err error) {
 	return fmt.Sprintf("— %s %s\n", n.Sigs[0].Name, n.Sigs[0].Base64), nil
 }
 
-// conflict reads a 409 response: the size of the newest head that the witness has
-// cosigned. It fails if a request with this size cannot succeed.
+// conflict reads the size in a 409 response: that of the newest head that the
+// witness has cosigned. It returns an error if a request with this size cannot
+// succeed.
 func conflict(answer []byte, old uint64, h head) (size uint64, err error) {
 	text, _ := strings.CutSuffix(string(answer), "\n")
 	size, err = strconv.ParseUint(text, 10, 63)

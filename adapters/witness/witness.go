@@ -1,9 +1,9 @@
 // Package witness asks witnesses to cosign the heads of the ladder trees (C2SP
-// tlog-witness and tlog-cosignature). A witness is a service that somebody
-// else runs. It remembers the newest head of each tree. It cosigns a new head only
-// after a proof that this head continues the remembered one. An arena therefore
-// cannot show different trees to readers who demand cosignatures of a quorum
-// (docs/adr/0038-witnesses-cosign-ladder-heads.md).
+// tlog-witness and tlog-cosignature). A witness is a service that somebody else
+// runs. It remembers the newest head of each tree. It cosigns a new head only after
+// it has checked a proof that the new head continues the remembered one. An arena
+// therefore cannot show different trees to readers who demand cosignatures from a
+// quorum of witnesses (docs/adr/0038-witnesses-cosign-ladder-heads.md).
 //
 // Read the flags with [ParseAll], create a [Client] with [New], and call
 // [Client.Run]. [Client.Cosignatures] and [Client.Cosigned] return the
@@ -25,7 +25,7 @@ import (
 // Witness is a witness that the operator has configured.
 type Witness struct {
 	verifier *torchwood.CosignatureVerifier
-	prefix   string // of the URLs that take heads, without a slash at the end
+	prefix   string // of the URLs to which heads are submitted, without a slash at the end
 }
 
 // Name returns the name in the witness's key.
