@@ -65,9 +65,10 @@ func goOutput(ctx context.Context, arguments ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// runBuilt runs the tests of all targets, as run does, but uses the built
-// binaries. It starts the targets that took longest in the previous round first.
-// Tests mostly wait, so runBuilt runs more processes than there are CPU cores.
+// runBuilt runs the tests of all targets, as run does, but uses the built binaries.
+// It first starts the targets that took longest in the previous round. Tests spend
+// most of their time waiting, so runBuilt runs more processes than there are CPU
+// cores.
 func (r *report) runBuilt(ctx context.Context, c conditions, built binaries, targets []target) error {
 	longestFirst := func(a, b target) int { return cmp.Compare(built.tests[b].took, built.tests[a].took) }
 	group, ctx := errgroup.WithContext(ctx)

@@ -17,7 +17,7 @@ type conditions struct {
 	race    bool
 	procs   int    // GOMAXPROCS of the tests; 0 means unchanged
 	shuffle uint32 // seed of the random order; 0 means in the order of the files
-	busy    bool   // whether two busy loops run at the same time
+	busy    bool   // whether two busy loops run during the tests
 }
 
 func (c conditions) String() string {

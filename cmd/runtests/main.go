@@ -1,7 +1,7 @@
 // Command runtests runs the test suite and reports its progress.
 //
-// `make test` calls it without -rounds. Then it runs every package once, and runs
-// the packages named by -race again under the race detector.
+// `make test` calls it without -rounds. In that case, it runs every package once,
+// and then runs the packages named by -race again under the race detector.
 //
 // `make flakes` calls it with -rounds, to find flaky tests. Each round runs the
 // whole suite in a different order and under different conditions. For each
@@ -22,7 +22,7 @@ import (
 func main() {
 	race := flag.String("race", "", "packages to run under the race detector, separated by spaces")
 	rounds := flag.Int("rounds", 0, "run the suite this many times under changing conditions; 0 means once, as make test does")
-	load := flag.String("load", "both", "load on the machine during the rounds: none, busy (two busy loops) or both in turn")
+	load := flag.String("load", "both", "load on the machine during the rounds: none, busy (two busy loops), or both (alternately)")
 	flag.Parse()
 	if flag.NArg() > 0 || *rounds < 0 || !slices.Contains([]string{"none", "busy", "both"}, *load) {
 		fmt.Fprintln(os.Stderr, "runtests: -rounds must not be below 0, -load must be none, busy or both, and no other arguments are allowed")

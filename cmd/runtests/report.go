@@ -75,8 +75,8 @@ func (r *report) run(ctx context.Context, c conditions, packages []string) error
 	return r.read(ctx, c, cmd)
 }
 
-// read starts a command that prints events of go test, and adds the events to the
-// report.
+// read starts a command that prints events in the format of go test -json, and adds
+// the events to the report.
 func (r *report) read(ctx context.Context, c conditions, cmd *exec.Cmd) error {
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -146,8 +146,8 @@ func (r *report) addTest(c conditions, key test, action string) {
 	}
 }
 
-// failedIn reports whether a test of the package whose name begins with prefix
-// failed under these conditions.
+// failedIn reports whether, under these conditions, the package has a failed test
+// whose name begins with prefix.
 func (r *report) failedIn(c conditions, pkg, prefix string) bool {
 	return slices.ContainsFunc(r.failures, func(f failure) bool {
 		return f.pkg == pkg && f.conditions == c && strings.HasPrefix(f.name, prefix)
@@ -181,8 +181,8 @@ func (r *report) addPackage(c conditions, e event) {
 }
 
 // unfinished returns the output of a package's unfinished tests, followed by its
-// output outside tests. Unfinished tests exist after a panic in another goroutine,
-// because no test is then reported as ended.
+// output outside tests. After a panic in another goroutine, tests are unfinished
+// because go test reports no end for them.
 func (r *report) unfinished(pkg string) (output []string) {
 	for key, lines := range r.output {
 		if key.pkg == pkg && key.name != "" {

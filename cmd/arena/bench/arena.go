@@ -120,13 +120,12 @@ func get(ctx context.Context, caller *http.Client, url string, header http.Heade
 }
 
 // catchUpTime limits how long await waits for an arena. The signed log must first
-// fold all events of the log, which uses much of a CPU core.
+// fold all events of the log, which takes much of a CPU core's time.
 const catchUpTime = time.Hour
 
 // await calls the arena every second until it responds with 200 and the function
-// accept returns true for the body. If accept is nil, every body is accepted.
-// While a part of the arena is still catching up, calls to that part get the
-// status 503.
+// accept returns true for the body. If accept is nil, await accepts every body.
+// Calls to a part of the arena that is still catching up get status 503.
 func (a *arena) await(ctx context.Context, path string, accept func(body []byte) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()

@@ -23,7 +23,7 @@ type exportCmd struct {
 	Tables  int    `default:"20" help:"how many tables play at the same time"`
 	Matches int    `default:"10" help:"how many matches each table plays; a day at the default pace has up to 24 parley or 254 standard matches"`
 	Mode    string `default:"standard" enum:"standard,parley" help:"the mode of the tables"`
-	Dir     string `help:"folder for the logs and the tables; default: a temporary one"`
+	Dir     string `help:"folder for the logs and the tables (default: a temporary folder)"`
 }
 
 // exportReport holds the figures of the steps, which run one after another.
@@ -78,11 +78,12 @@ const playAtOnce = 250
 
 // pace is the minimum time between the starts of two matches at a table. For
 // parley, it is the default rest. For standard, it is the default rest plus 40
-// seconds for the tick and the match. The simulated bots answer immediately.
+// seconds for the tick and the match. The simulated bots answer immediately, so a
+// match can start as soon as its table may play again.
 var pace = map[string]time.Duration{ladder.Standard: 340 * time.Second, ladder.Parley: time.Hour}
 
-// play plays whole matches, the same number at each table, and rates them. As
-// in an arena, events of different matches are interleaved in the log.
+// play plays whole matches, the same number at each table, and rates them. As in a
+// real arena, the log interleaves the events of different matches.
 func (r *exportReport) play(ctx context.Context, log eventstore.Log, mode string, p *progress.Display) error {
 	s := newSimulation(log, mode, r.Tables)
 	now := time.Date(2026, 9, 6, 0, 0, 0, 0, time.UTC)

@@ -25,7 +25,7 @@ import (
 // embedded node with many events.
 type growthCmd struct {
 	Events int    `default:"10000000" help:"how many events of about 300 bytes to put into the log"`
-	Dir    string `help:"folder for the log; default: a temporary one"`
+	Dir    string `help:"folder for the log (default: a temporary folder)"`
 }
 
 // Each stream has as many events as a long match. Only a few streams are
@@ -40,7 +40,7 @@ type growthReport struct {
 	Streams        int     `json:"streams"`
 	FillPerSecond  float64 `json:"fillPerSecond"`
 	BytesPerEvent  float64 `json:"bytesPerEvent"` // on the disk
-	OpenMs         float64 `json:"openMs"`        // until the log answers
+	OpenMs         float64 `json:"openMs"`        // until the log responds
 	OpenedMB       float64 `json:"openedMB"`      // resident memory of the whole process
 	FirstStreamMs  float64 `json:"firstStreamMs"`
 	LastStreamMs   float64 `json:"lastStreamMs"`

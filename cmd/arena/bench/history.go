@@ -36,7 +36,7 @@ const (
 	historyWriters = 64
 )
 
-// newHistory registers bots, five to an owner.
+// newHistory registers bots. Each owner has five of them.
 func newHistory(ctx context.Context, log eventstore.Log, bots, between int) (*history, error) {
 	h := &history{log: log, between: between, rng: rand.New(rand.NewPCG(1, 2)), bots: roster(bots), at: time.Now()}
 	return h, inParallel(ctx, historyWriters, (bots+owner.BotLimit-1)/owner.BotLimit, func(ctx context.Context, i int) error {

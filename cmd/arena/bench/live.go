@@ -24,9 +24,9 @@ import (
 )
 
 // liveCmd implements `arena bench live`. It starts an arena in its own process,
-// plays matches into that arena's log, and reads their streams over real
-// sockets. The readers use as many addresses as the limit of streams per
-// address requires.
+// plays matches into that arena's log, and reads their streams over real sockets.
+// The arena limits the number of streams for each address, so the readers use
+// several addresses.
 type liveCmd struct {
 	Readers int     `default:"5000" help:"number of readers"`
 	Matches int     `default:"50" help:"number of running matches; the readers are spread over them"`
@@ -77,8 +77,8 @@ func (c liveCmd) measure(ctx context.Context, dir string, _ *progress.Display) (
 	})
 }
 
-// turnsBefore is how many turns of a match are played before the measurement,
-// so that its frames have a typical length. The arena must show these turns
+// turnsBefore is how many turns of a match are played before the measurement, so
+// that the match's frames have a typical length. The arena must show these turns
 // before readers connect, because a slow reader skips frames.
 const turnsBefore = 20
 

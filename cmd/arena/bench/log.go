@@ -23,12 +23,12 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// logCmd implements `arena bench log`. It measures appends and reads through
-// the official client, to an embedded node on loopback. It compares them with
-// Pebble on the same disk, without a node.
+// logCmd implements `arena bench log`. It measures appends to an embedded node on
+// loopback, and reads from it, through the official client. For comparison, it also
+// measures Pebble on the same disk, without a node.
 type logCmd struct {
 	Seconds float64 `default:"3" help:"how long each step runs"`
-	Dir     string  `help:"folder for the measured logs; default: a temporary one"`
+	Dir     string  `help:"folder for the measured logs (default: a temporary folder)"`
 }
 
 // writersAtOnce lists how many streams, and how many Pebble writers, are
@@ -168,7 +168,7 @@ var (
 )
 
 // subscribe returns the 99th percentile of the time from the call that appends an
-// event until a live subscriber of $all has it.
+// event until a live subscriber to $all has received the event.
 func (b *logBench) subscribe(ctx context.Context) (p99Ms float64, err error) {
 	next, stop := iter.Pull2(b.Log.Subscribe(ctx, eventstore.EndPosition, eventstore.Filter{StreamPrefixes: []string{"bench-"}}))
 	defer stop()
@@ -199,7 +199,7 @@ func (b *logBench) subscribe(ctx context.Context) (p99Ms float64, err error) {
 	return latencyOf(took).P99Ms, err
 }
 
-// readAll reads the log from its start, again and again, for b.step.
+// readAll reads the log from its start repeatedly, for b.step.
 func (b *logBench) readAll(ctx context.Context) (rate float64, err error) {
 	events, begun := 0, time.Now()
 	for time.Since(begun) < b.step {

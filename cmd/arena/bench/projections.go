@@ -24,7 +24,7 @@ type projectionsCmd struct {
 	Events  int    `default:"667" help:"how many events each match has besides its start and end"`
 	Folded  int    `default:"30000" help:"how many matches with only a start and an end are folded from memory"`
 	Bots    int    `default:"1000" help:"how many bots play"`
-	Dir     string `help:"folder for the log and the rows; default: a temporary one"`
+	Dir     string `help:"folder for the log and the rows (default: a temporary folder)"`
 }
 
 type projectionsReport struct {
@@ -47,7 +47,7 @@ func (c projectionsCmd) setup() setup { return setup{"projections", c.Dir, "matc
 
 func (c projectionsCmd) measure(ctx context.Context, dir string, p *progress.Display) (report, error) {
 	if c.Matches < 1 || c.Events < 0 || c.Folded < 1 || c.Bots < 4 {
-		return nil, errors.New("--matches and --folded must be above zero, --events not below zero, and --bots at least 4")
+		return nil, errors.New("--matches and --folded must be above zero, --events must not be below zero, and --bots must be at least 4")
 	}
 	r := &projectionsReport{}
 	var fromNode, fromMemory, selected []rebuilt
@@ -113,7 +113,7 @@ func (c projectionsCmd) rebuild(ctx context.Context, log eventstore.Log, rows st
 func (r *projectionsReport) print(w io.Writer) {
 	fmt.Fprintf(w, "a log of %d events, $all read at %.0f events/s\n", r.Events, r.ReadAllPerSecond)
 	for _, m := range r.Models {
-		fmt.Fprintf(w, "%-12s rebuilt at %8.0f events/s of the log, %5.2f times $all;  from memory %8.0f;  if all are selected, %6d events, %7.0f\n",
+		fmt.Fprintf(w, "%-12s rebuilt at %8.0f events/s of the log, %5.2f times $all;  from memory %8.0f;  with all events selected, %6d events, %7.0f\n",
 			m.Name, m.RebuildPerSecond, m.OfReadAll, m.FromMemory, m.Folded, m.FoldPerSecond)
 	}
 }

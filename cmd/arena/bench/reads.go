@@ -23,7 +23,7 @@ type readsCmd struct {
 	Bots    int     `default:"10000" help:"how many bots are on the leaderboard"`
 	Ending  float64 `default:"2" help:"matches per second that are seated, played and rated during the measurement"`
 	Seconds float64 `default:"10" help:"how long to measure each step"`
-	Dir     string  `help:"folder for the log and the rows; default: a temporary one"`
+	Dir     string  `help:"folder for the log and the rows (default: a temporary folder)"`
 }
 
 type readsReport struct {
@@ -43,7 +43,7 @@ type sizeReport struct {
 }
 
 // readReport holds the figures of one kind of call. The latency is the time from
-// the call's scheduled time until its response was read.
+// the call's scheduled time until the response has been read.
 type readReport struct {
 	What      string  `json:"what"`
 	PerSecond float64 `json:"perSecond"`
@@ -72,12 +72,12 @@ func (c readsCmd) measure(ctx context.Context, dir string, p *progress.Display) 
 
 func (c readsCmd) check() error {
 	if len(c.Matches) == 0 || c.Bots < 4 || c.Seconds <= 0 || c.Ending < 0 {
-		return errors.New("--matches needs a number, --bots at least 4, --seconds more than zero, and --ending at least zero")
+		return errors.New("--matches needs at least one number, --bots must be at least 4, --seconds must be above zero, and --ending must not be below zero")
 	}
 	least := 0
 	for _, n := range c.Matches {
 		if n <= least {
-			return fmt.Errorf("--matches: the numbers must be above zero and in ascending order: %d comes after %d", n, least)
+			return fmt.Errorf("--matches: the numbers must be above zero and in ascending order, but %d comes after %d", n, least)
 		}
 		least = n
 	}

@@ -12,8 +12,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// callers is the number of calling addresses, each with one connection. Each
-// address makes so few calls that no rate limit rejects them.
+// callers is the number of addresses that make calls, each with one connection.
+// Each address makes so few calls that no rate limit rejects them.
 const callers = 600
 
 // readStep is one kind of call, and how often it is made.
@@ -49,7 +49,7 @@ func (b *readsBench) somePage(rng *rand.Rand) string {
 	}[rng.IntN(10)]
 }
 
-// measure makes the calls of each step, while matches end.
+// measure makes the calls of each step. Meanwhile, matches end.
 func (b *readsBench) measure(ctx context.Context, a *arena, r *sizeReport) (err error) {
 	b.history.log = a.log
 	r.StartS, r.LongMatch = a.startSeconds, b.long.state.Seq
@@ -77,9 +77,9 @@ func (b *readsBench) measure(ctx context.Context, a *arena, r *sizeReport) (err 
 	return err
 }
 
-// step makes the calls of a step while matches end.
+// step makes the calls of a step. Meanwhile, matches end.
 func (b *readsBench) step(ctx context.Context, a *arena, all []*http.Client, s readStep) (readReport, error) {
-	urls := b.urls(a, s) // before more matches are written
+	urls := b.urls(a, s) // the paths must be chosen before more matches are written
 	ending, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
@@ -98,8 +98,8 @@ func (b *readsBench) urls(a *arena, s readStep) []string {
 	return urls
 }
 
-// call calls the URLs one after another at the step's rate. The latency of a late
-// call also includes its delay.
+// call calls the URLs one after another at the step's rate. If a call starts late,
+// its latency includes the delay.
 func (s readStep) call(ctx context.Context, all []*http.Client, urls []string) (readReport, error) {
 	took := make([]time.Duration, len(urls))
 	var bytes, fresh atomic.Int64

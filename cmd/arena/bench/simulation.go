@@ -24,7 +24,7 @@ var (
 	ladders = eventstore.Kind[ladder.Ladder, ladder.Event]{Decode: ladder.Decode, Evolve: ladder.Evolve}
 )
 
-// roster returns bots that are the same in every run, five to an owner.
+// roster returns bots that are the same in every run. Each owner has five of them.
 func roster(n int) []match.Seat {
 	id := func(kind string, i int) string {
 		return uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, kind, " ", i)).String()

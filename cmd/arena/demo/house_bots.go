@@ -1,7 +1,7 @@
 // Package demo implements the features that `arena demo` adds to a running arena.
-// It starts house bots in their own processes and registers them over REST, like
-// any other bots. It also prints lines about the matches for people at the
-// terminal.
+// It starts house bots in their own processes and registers them over REST, the way
+// any owner registers a bot. It also prints lines about the matches for people at
+// the terminal.
 package demo
 
 import (
@@ -33,8 +33,8 @@ type Arena struct {
 }
 
 // houseBot is one of the demo's bots. The bots wait before they answer, so that
-// people can watch. The standard ladder has three house bots, so that a
-// newcomer is always the fourth player at their table.
+// people can follow the matches. The standard ladder has three house bots, so that
+// a newcomer is always the fourth player at their table.
 type houseBot struct {
 	name, strategy, mode string
 	think                time.Duration
@@ -50,12 +50,11 @@ var houseBots = []houseBot{
 	{"Ralf", "random", ladder.Parley, 200 * time.Millisecond},
 }
 
-// RunHouseBots starts the house bots and registers them. To do so, it signs up
-// with a link from an email, registers a key, and signs its requests. If the data
-// folder was used before, RunHouseBots only updates the URLs of the registered
+// RunHouseBots starts the house bots and registers them. To do so, it signs up with
+// a link from an email, registers a key, and signs its requests. If an earlier demo
+// has used the data folder, RunHouseBots only updates the URLs of the registered
 // bots. It prints a line to out for each bot that joins. The bots write their logs
-// to botLog.
-// It returns when ctx ends.
+// to botLog. RunHouseBots returns when ctx ends.
 func RunHouseBots(ctx context.Context, a Arena, out, botLog io.Writer) error {
 	owner, err := houseOwner(ctx, a)
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 	recent       = 20 // matches that a poll reads
 )
 
-// MatchList lists matches, the newest first.
+// MatchList lists matches, newest first.
 type MatchList interface {
 	List(q matches.Query) (page []matches.Summary, next string, known bool, err error)
 }
@@ -52,9 +52,9 @@ type matchPrinter struct {
 	printed map[string]string // by match id, the status that was printed last
 }
 
-// skipEnded marks the matches that ended before the demo began as printed.
+// skipEnded marks the matches that ended before the demo began as already printed.
 func (p *matchPrinter) skipEnded() {
-	page, _, _, _ := p.list.List(matches.Query{Limit: recent}) // the first poll prints an error
+	page, _, _, _ := p.list.List(matches.Query{Limit: recent}) // an error is ignored here; the first poll reports it
 	for _, m := range page {
 		if m.Status != matches.Running {
 			p.printed[m.ID] = m.Status

@@ -1,6 +1,5 @@
-// Package logs opens the event logs that commands work on. A command uses either
-// the log that a connection string names, or the log of the embedded node in a
-// folder.
+// Package logs opens the event logs that commands work on. A log is either the one
+// that a connection string names, or that of the embedded node in a folder.
 package logs
 
 import (

@@ -150,7 +150,7 @@ func withModels(ctx context.Context, stopped logs.Stopped, f func(dir string, lo
 	dir := ProjectionsDir(stopped.Data)
 	release, err := projections.Lock(dir)
 	if errors.Is(err, projections.ErrInUse) {
-		return fmt.Errorf("--data: %w: stop it first; for a running service, read /metrics and /ready", err)
+		return fmt.Errorf("--data: %w: stop that process first; to see the read models of a running service, read /metrics and /ready", err)
 	}
 	if err != nil {
 		return fmt.Errorf("--data: %w", err)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// In a log file, a step writes lines and no bar.
+// If the output is a log file, the display writes lines instead of a bar.
 func TestLogFileGetsLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

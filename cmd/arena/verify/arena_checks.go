@@ -39,9 +39,9 @@ func newArenaChecks(c calls, h heads, s *saved, p *policy, batch int) *arenaChec
 	}
 }
 
-// gather adds the evidence that the arena publishes about one record: its seating in
-// the ladder tree, and the owners of its bots. The returned difference is one that it
-// found in the tree.
+// gather adds the evidence that the arena publishes about one record: its seating
+// in the ladder tree, and the owners of its bots. If gather finds a difference in
+// the tree, it returns that difference.
 func (a *arenaChecks) gather(ctx context.Context, r *audit.Record, e *audit.Evidence) (*audit.Difference, error) {
 	e.Seatings, e.HouseBots = nil, a.house
 	if err := a.owners(ctx, r); err != nil {
@@ -137,8 +137,8 @@ func (a *arenaChecks) unused() error {
 	return a.signed.unused()
 }
 
-// owners finds out which bots that sent a nonce belong to the house. The leaderboard
-// lists the owners of all bots that have a rated match.
+// owners determines which of the bots that sent a nonce belong to the house. The
+// leaderboard lists the owners of all bots that have a rated match.
 func (a *arenaChecks) owners(ctx context.Context, r *audit.Record) error {
 	for _, bot := range r.NoncedBots() {
 		if _, known := a.house[bot]; known {

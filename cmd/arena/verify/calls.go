@@ -43,7 +43,7 @@ func (c calls) get(ctx context.Context, path string) ([]byte, error) {
 		case refused.Status != http.StatusTooManyRequests:
 			return nil, err
 		}
-		seconds, _ := strconv.Atoi(refused.RetryAfter) // without a value, wait 1 second
+		seconds, _ := strconv.Atoi(refused.RetryAfter) // if there is no value, wait 1 second
 		if err := eventstore.Sleep(ctx, time.Duration(max(1, seconds))*time.Second); err != nil {
 			return nil, err
 		}

@@ -61,10 +61,10 @@ func fetchSeedKeys(ctx context.Context, c calls) (map[string]audit.SeedKey, erro
 	return keys, nil
 }
 
-// beacons returns the chain that --beacon-chain names. The flag contains the hash
-// and the key of a chain. The hash commits to the period and the first round, so it
-// is safe to read these from the arena. Without them, the times of rounds are not
-// checked.
+// beacons returns the chain that --beacon-chain names. The flag contains only the
+// hash and the key of a chain. The period and the first round come from the arena,
+// which is safe because the hash commits to them. If the arena does not supply
+// them, the times of rounds are not checked.
 func (c *Cmd) beacons(f facts) ([]audit.Beacon, error) {
 	chain, err := drand.ParseChain(c.BeaconChain)
 	if err != nil {

@@ -21,9 +21,9 @@ const (
 )
 
 // heads remembers the newest head of each tree of an arena, so that the arena
-// cannot show another history later. A file holds one head, exactly as the arena
-// signed it. The folder is named after the platform key, so an arena keeps its
-// heads if its address changes.
+// cannot show a different history later. A file holds one head, exactly as the
+// arena signed it. The folder is named after the platform key, so that the heads
+// still apply if the arena's address changes.
 type heads struct {
 	folder string // empty with --no-remember
 	key    ed25519.PublicKey
@@ -48,7 +48,8 @@ func openHeads(key ed25519.PublicKey, remember bool) (heads, error) {
 
 func (h heads) path(tree, mode string) string { return filepath.Join(h.folder, tree+"-"+mode) }
 
-// openHead checks the signature of a head of one of a mode's trees.
+// openHead checks the signature of a head. The head belongs to one of a mode's
+// trees.
 func openHead(tree string, signed []byte, mode string, key ed25519.PublicKey) (signedlog.Head, error) {
 	if tree == ladderTree {
 		return signedlog.OpenLadder(signed, mode, key)
@@ -75,8 +76,8 @@ func (h heads) read(tree, mode string) (*remembered, error) {
 	return r, nil
 }
 
-// write stores a head that continues the remembered one. It does not replace a larger
-// head, which another process may have stored in the meantime.
+// write stores a head that continues the remembered one. If another process has
+// stored a larger head in the meantime, write does not replace that head.
 func (h heads) write(tree, mode string, head signedlog.Head, signed []byte) error {
 	if h.folder == "" {
 		return nil
@@ -106,7 +107,7 @@ type saved struct {
 }
 
 // readSaved reads the file that --head names. It tries every mode and tree, to find
-// out to which of them the head belongs. It returns nil without a file.
+// out which of them the head belongs to. It returns nil without a file.
 func readSaved(file string, key ed25519.PublicKey) (*saved, error) {
 	if file == "" {
 		return nil, nil //nolint:nilnil // verifying without a saved head is no error

@@ -32,7 +32,7 @@ type ladderReport struct {
 	audit.LadderTotals
 	IDs              bool                    `json:"ids"` // whether match ids were recomputed too
 	ChangesPerSecond float64                 `json:"changesPerSecond"`
-	Head             uint64                  `json:"head,omitempty"` // number of results in the head that --head names, if they were recomputed from the log
+	Head             uint64                  `json:"head,omitempty"` // number of results in the head that --head names, if that head was recomputed from the log
 	Tree             *treeReport             `json:"tree,omitempty"` // nil without an arena
 	Difference       *audit.LadderDifference `json:"difference,omitempty"`
 }
@@ -81,7 +81,8 @@ func (c *Cmd) verifyLadder(ctx context.Context, out, errOut io.Writer) error {
 }
 
 // A checkpoint of the ladder's tree may be a moment older than the head of the
-// results. Then run recomputes the ladder again, up to ladderTries times in all.
+// results. In that case, run recomputes the ladder again. It tries up to
+// ladderTries times in all.
 const ladderTries = 2
 
 // errLags means that the head of the results has more results than the ladder's tree
@@ -126,7 +127,7 @@ func (l *ladderCheck) run(ctx context.Context) error {
 	return nil
 }
 
-// open opens the log and the arena that the flags name. Without both flags, it
+// open opens the log and the arena that the flags name. If no flag names one, it
 // opens the default arena. Always call closeLog.
 func (l *ladderCheck) open(ctx context.Context) (closeLog func(), err error) {
 	if l.log, closeLog, err = openLog(ctx, l.EventStore); err == nil {
@@ -169,8 +170,9 @@ func (l *ladderCheck) ladder(ctx context.Context) (*audit.Ladder, error) {
 		}
 	}
 	if l.log != nil {
-		// The arena may announce a seed key and seat tables under it at any time. The keys
-		// of the events that exist now are complete.
+		// The arena may announce a seed key and seat tables under that key at any
+		// time. So count the events first and read the keys afterwards. The keys of
+		// the counted events are then complete.
 		if l.size, err = sizeInLog(ctx, l.log, l.Ladder); err != nil {
 			return nil, err
 		}
@@ -179,7 +181,7 @@ func (l *ladderCheck) ladder(ctx context.Context) (*audit.Ladder, error) {
 			return nil, err
 		}
 		if l.facts.platformKey != "" && platform != "" && platform != l.facts.platformKey {
-			return nil, fmt.Errorf("the log is not that of the arena: its platform key is %s, and the arena's is %s", platform, l.facts.platformKey)
+			return nil, fmt.Errorf("the log does not belong to the arena: the log's platform key is %s, and the arena's is %s", platform, l.facts.platformKey)
 		}
 		l.facts.platformKey = cmp.Or(l.facts.platformKey, platform)
 		if platform == "" {
@@ -216,8 +218,8 @@ func (l *ladderCheck) openTree(ctx context.Context) (*tree, *signedLogs, error) 
 	return t, signed, cmp.Or(err, l.differs(t.head.Size, d))
 }
 
-// differs turns a difference in a tree into one of the ladder. It returns nil for
-// nil.
+// differs turns a difference in a tree into a difference in the ladder. It returns
+// nil if there is no difference.
 func (l *ladderCheck) differs(revision uint64, d *audit.Difference) error {
 	if d == nil {
 		return nil
@@ -226,8 +228,8 @@ func (l *ladderCheck) differs(revision uint64, d *audit.Difference) error {
 }
 
 // fold recomputes the events. With a policy, it stops at the size of the tree that
-// witnesses have cosigned. With a tree, each event must be an entry of it, and
-// the signed head of the results must follow from its leaves.
+// witnesses have cosigned. If there is a tree, each event must be an entry of that
+// tree, and the signed head of the results must follow from the tree's leaves.
 func (l *ladderCheck) fold(ctx context.Context, folded *audit.Ladder, t *tree, signed *signedLogs) error {
 	if t == nil {
 		return foldLog(ctx, l.log, l.errOut, l.Ladder, l.size, folded)
@@ -355,7 +357,7 @@ var warnings = map[string]string{
 	audit.Backdated:     "have an earlier tick than the seating before: the arena may have known their rounds",
 }
 
-// rests lists the different rests between matches.
+// rests lists the different rest times between matches.
 func (r ladderReport) rests() (list []string) {
 	for _, ms := range r.Rests {
 		list = append(list, (time.Duration(ms) * time.Millisecond).String())

@@ -22,9 +22,9 @@ import (
 	"hexarena/projections/matches"
 )
 
-// gatherFromLog adds the arena's keys and the ladder to the evidence. For the
-// ladder, it recomputes the ladder's whole history. If neither a file nor an arena
-// supplies the match's record, it also builds the record from the log.
+// gatherFromLog adds the arena's keys and the ladder to the evidence. It recomputes
+// the whole history of the ladder. If neither a file nor an arena supplies the
+// match's record, it also builds the record from the log.
 func (s *matchSource) gatherFromLog(ctx context.Context, errOut io.Writer, e *audit.Evidence) (err error) {
 	mode, fromLog := s.mode, s.file == "" && s.arena == nil
 	var h frames.History
@@ -85,8 +85,9 @@ func FoldLadder(ctx context.Context, log eventstore.Log, errOut io.Writer, mode,
 }
 
 // foldLog adds the first size events of a ladder's stream to l. A caller that needs
-// the arena's keys takes the size before it reads them. Then a key that is announced
-// in between belongs only to events that foldLog does not read.
+// the arena's keys must determine the size before it reads the keys. If a key is
+// announced in between, only later events use it, and foldLog does not read these
+// events.
 func foldLog(ctx context.Context, log eventstore.Log, errOut io.Writer, mode string, size uint64, l *audit.Ladder) error {
 	return fold(l, mode, size, errOut, eventsInLog(ctx, log, mode, size), nil)
 }

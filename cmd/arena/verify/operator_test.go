@@ -24,8 +24,8 @@ import (
 // These tests play a dishonest operator who controls everything that the arena
 // serves, and signs it. docs/audit.md lists what makes each fraud visible.
 
-// Whatever an operator changes in the seatings, the checker names the event. A test
-// in domain/audit has more cases.
+// No matter what an operator changes in the seatings, the checker names the event.
+// A test in domain/audit has more cases.
 func TestVerifyNamesDishonestSeatings(t *testing.T) {
 	t.Parallel()
 	number := func(data, name string, change func(n int) int) string {
@@ -72,9 +72,10 @@ func TestVerifyNamesDishonestSeatings(t *testing.T) {
 	}
 }
 
-// An operator hides pairs of a seating and a void: each is a re-roll of the seeds.
-// The pairs are in the tree, so the checker counts them by cause. If the operator
-// leaves them out of the served events, or out of the tree, the checker reports it.
+// An operator hides pairs of a seating and a void. With each pair, the operator has
+// re-rolled the seeds. The pairs are in the tree, so the checker counts them by
+// cause. If the operator leaves them out of the served events or out of the tree,
+// the checker reports a difference.
 func TestVerifyCountsHiddenSeatings(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 1, func(o *sample.Options) { o.Abort = 0 })
@@ -112,9 +113,9 @@ func TestVerifyCountsHiddenSeatings(t *testing.T) {
 	require.Contains(t, errOut, "the ladder only grows")
 }
 
-// An operator aborts a match whose course it dislikes. The void is valid, so the
-// checker counts it under its cause. The aborted match stays in the log of results,
-// with its seed, so anyone can see how it stood.
+// An operator aborts a match because of the way it is going. The void is valid, so
+// the checker counts it under its cause. The aborted match stays in the log of
+// results, together with its seed, so anyone can see how the match stood.
 func TestVerifyCountsAnAbortOfADislikedMatch(t *testing.T) {
 	t.Parallel()
 	const last = 3
@@ -133,8 +134,9 @@ func TestVerifyCountsAnAbortOfADislikedMatch(t *testing.T) {
 	require.Contains(t, errOut, "1 results without a leaf in the ladder's tree of 4 events", "a match that had started cannot be shown as never started")
 }
 
-// A wall clock runs only in a match that has started. So the operator cannot hide the
-// record of such a match, even if the log of results does not contain it either.
+// Only a match that has started has a running wall clock. So the operator cannot
+// hide the record of a match whose wall clock ran out, even by leaving it out of
+// the log of results.
 func TestVerifyNamesAnExpiredMatchWithoutALeaf(t *testing.T) {
 	t.Parallel()
 	const last = 3
@@ -181,8 +183,8 @@ func TestVerifyWarnsAboutSuspiciousSeatings(t *testing.T) {
 	require.Equal(t, map[string]audit.Warning{audit.WithoutBeacon: {Count: 1, First: 6}}, r.Warnings)
 }
 
-// Without a beacon, an operator can try seed keys until it likes a match. All checks
-// are correct. The result says that the seed contains only the arena's share.
+// Without a beacon, an operator can try seed keys until a match suits them. All
+// checks still pass. The result says that the seed contains only the arena's share.
 func TestVerifySaysThatSeedsCouldBeGround(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 1, func(o *sample.Options) { o.Beacon, o.Silent = nil, true })
@@ -194,8 +196,9 @@ func TestVerifySaysThatSeedsCouldBeGround(t *testing.T) {
 	require.Contains(t, out, "no table uses a beacon")
 }
 
-// With a beacon, a ground seed does not follow from the round, and a round that the
-// operator chose is not the named one.
+// With a beacon, a seed that the operator has searched for does not follow from the
+// round, and a round that the operator has chosen is not the one that the seating
+// names.
 func TestVerifyNamesGroundSeedsWithABeacon(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 1, nil)
@@ -234,8 +237,8 @@ func withSignature(t *testing.T, s *treeArena, record []byte, named, other uint6
 	return []byte(regexp.MustCompile(`"randomness":"[0-9a-f]+"`).ReplaceAllString(text, `"randomness":"`+randomnessOf(s.chain.sign(other))+`"`))
 }
 
-// A match must be the one that the ladder's tree seated: with the same bots, the
-// same commitment and the same round.
+// The record of a match must agree with the seating in the ladder's tree: the same
+// bots, the same commitment and the same round.
 func TestVerifyNamesAMatchThatTheTreeDidNotSeat(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 2, nil)
@@ -262,7 +265,8 @@ func TestVerifyNamesAMatchThatTheTreeDidNotSeat(t *testing.T) {
 		s.change(2, func(string) string { return good })
 	}
 
-	// The served event is right, but the tree has another one, or the other way round.
+	// First the served event is right and the tree has a different one. Then it is
+	// the other way round.
 	s.served[2].Data = strings.Replace(good, `"seedKey"`, `"other":1,"seedKey"`, 1)
 	_, errOut, status := s.verify(target, "--no-remember")
 	require.Equal(t, 1, status, errOut)
@@ -291,8 +295,8 @@ func TestVerifyNamesAMatchThatTheTreeDidNotSeat(t *testing.T) {
 	require.Contains(t, errOut, "its size is more than")
 }
 
-// If the arena swaps a nonce, the owner who noted the right one can see it. The same
-// applies to the round and the log index in the owner's notes.
+// If the arena swaps a nonce, the owner who wrote down the right one can see it.
+// The same applies to the round and the log index in the owner's notes.
 func TestVerifyNamesASwappedNonce(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 1, func(o *sample.Options) { o.Beacon = nil })
@@ -312,8 +316,8 @@ func TestVerifyNamesASwappedNonce(t *testing.T) {
 	}
 }
 
-// The log of results must have the results of the ladder's tree. An operator cannot
-// keep two histories.
+// The log of results must contain the same results as the ladder's tree. An
+// operator cannot keep two histories.
 func TestVerifyNamesResultsThatAreNotInTheLadder(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 3, nil)

@@ -84,8 +84,8 @@ func newRotatingLog(t *testing.T) (log *rotatingLog, matchID string) {
 	return log, play.Complete(ladder.Standard, ids...).State.Started.MatchID
 }
 
-// Verify reads a log while the arena changes its seed key. It knows the key of every
-// seating that it checks.
+// Verify reads a log while the arena changes its seed key. Verify must know the key
+// of every seating that it checks.
 func TestVerifyALogDuringAKeyRotation(t *testing.T) {
 	t.Parallel()
 	t.Run("ladder", func(t *testing.T) {

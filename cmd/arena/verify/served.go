@@ -26,11 +26,11 @@ type ladderEvent struct {
 	at       time.Time
 	name     string
 	data     []byte // exactly as stored
-	leaf     []byte // the hash of the leaf that the event adds to the results; nil for none, or without a tree
+	leaf     []byte // the hash of the leaf that the event adds to the results; nil if it adds no leaf, or without a tree
 }
 
-// fetch requests events from a revision on. The arena may return fewer events than
-// the limit.
+// fetch requests events, beginning at a revision. The arena may return fewer events
+// than the limit.
 func (t *tree) fetch(ctx context.Context, from uint64, limit int) ([]ladderEvent, *audit.Difference, error) {
 	var body rest.LadderEvents
 	path := fmt.Sprintf("/ladder/%s/events?from=%d&limit=%d", t.mode, from, limit)
@@ -99,8 +99,8 @@ func (e ladderEvent) matches(raw []byte) (leaf []byte, d *audit.Difference) {
 	return leaf, e.leafFits(leaf)
 }
 
-// why returns the reason of a MatchVoided, or an empty string if the data are
-// malformed. The fold of the ladder rejects malformed data.
+// why returns the reason in a MatchVoided, or an empty string if the data are
+// malformed. The fold of the ladder later rejects malformed data.
 func (e ladderEvent) why() string {
 	decoded, err := ladder.Decode(e.name, e.data)
 	if v, ok := decoded.(ladder.MatchVoided); err == nil && ok {
@@ -109,9 +109,9 @@ func (e ladderEvent) why() string {
 	return ""
 }
 
-// leafFits requires a leaf for each rated match, and none for a seating. A voided
-// match has a leaf if it had started. That is always the case if its wall clock ran
-// out, and never if its round did not appear.
+// leafFits requires a leaf for each rated match, and no leaf for a seating. A
+// voided match has a leaf if it had started. A match whose wall clock ran out had
+// always started. A match whose round did not appear had never started.
 func (e ladderEvent) leafFits(leaf []byte) *audit.Difference {
 	switch e.name {
 	case ladder.MatchVoided{}.EventType():
@@ -202,8 +202,8 @@ func (t *tree) entries(ctx context.Context) iter.Seq2[[]byte, error] {
 	}
 }
 
-// seating returns the tables of the TablesSeated at a revision, by match. The event
-// must be in the tree. If there is no such event, the map is empty.
+// seating returns the tables in the TablesSeated event at a revision, by match. The
+// event must be in the tree. If there is no such event, the map is empty.
 func (t *tree) seating(ctx context.Context, revision uint64) (map[string]audit.Seating, *audit.Difference, error) {
 	if t.tables.byMatch != nil && t.tables.revision == revision {
 		return t.tables.byMatch, nil, nil

@@ -106,7 +106,7 @@ func (l *signedLogs) included(ctx context.Context, text []byte, id, mode string)
 
 // advance requests the current head, which must continue the newest known head and
 // the remembered one. A server may lag behind another server of the same arena, so
-// advance asks again for a head that is too small.
+// if a head is too small, advance requests it again.
 func (l *signedLogs) advance(ctx context.Context, mode string) (d *audit.Difference, err error) {
 	for try := 1; ; try++ {
 		var again bool
@@ -162,7 +162,7 @@ func (l *signedLogs) try(ctx context.Context, mode string) (d *audit.Difference,
 }
 
 // follows requires that the current head continues a head that was computed from
-// the leaves in a ladder's tree. So both trees contain the same results.
+// the leaves in a ladder's tree. Then both trees contain the same results.
 func (l *signedLogs) follows(ctx context.Context, mode string, computed signedlog.Head) (*audit.Difference, error) {
 	if d, err := l.advance(ctx, mode); d != nil || err != nil {
 		return d, err
@@ -178,7 +178,8 @@ func (l *signedLogs) keepOther(mode string, text []byte, d *audit.Difference) er
 	return err
 }
 
-// continues requires that the tree of head contains the earlier tree unchanged.
+// continues requires that the tree of head begins with the whole earlier tree,
+// unchanged.
 func (l *signedLogs) continues(ctx context.Context, mode string, before, head signedlog.Head, what string) (*audit.Difference, error) {
 	var hashes [][]byte
 	switch {

@@ -36,7 +36,7 @@ type fakeArena struct {
 	leaves  [][]byte // leaves of the tree; at first, the leaves of the records
 	lie     func(path string, answer []byte) []byte
 	busy    int                          // number of calls to reject before the next call succeeds
-	more    func(r *http.Request) []byte // answers other calls; may be nil
+	more    func(r *http.Request) []byte // responds to other calls; may be nil
 }
 
 func newFakeArena(t *testing.T, matches int) *fakeArena {
@@ -244,8 +244,8 @@ func TestVerifyFindsWhatTheSignedLogHides(t *testing.T) {
 	}
 }
 
-// An arena that returns the record of another match hides the requested record, even
-// if the other record is correct.
+// An arena that returns the record of another match hides the requested record.
+// That is a difference even if the other record is correct.
 func TestVerifyRefusesTheRecordOfAnotherMatch(t *testing.T) {
 	t.Parallel()
 	s := newFakeArena(t, 2)
@@ -261,8 +261,8 @@ func TestVerifyRefusesTheRecordOfAnotherMatch(t *testing.T) {
 	require.Contains(t, errOut, "the log has match "+given+"; expected match "+asked)
 }
 
-// The tree is a fold of the event log. So a saved head can be recomputed from the
-// matches in the log. A head of another log is a difference.
+// The tree is a fold of the event log, so a saved head can be recomputed from the
+// matches in the log. A head that belongs to another log is a difference.
 func TestVerifyRecomputesAHead(t *testing.T) {
 	t.Parallel()
 	log := memory.New()

@@ -138,8 +138,8 @@ func (s *matchSource) records() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) { yield(s.text, nil) }
 }
 
-// fetch asks the arena for the facts about it, and for the record unless there is a
-// file.
+// fetch requests the facts about the arena. Unless there is a file, it also
+// requests the record.
 func (s *matchSource) fetch(ctx context.Context) (err error) {
 	if s.facts, err = fetchFacts(ctx, calls{s.arena}); err != nil || s.file != "" {
 		return err

@@ -15,7 +15,7 @@ type tally struct {
 	Matches    int               `json:"matches"`
 	Events     int               `json:"events"`
 	Checks     []checkTally      `json:"checks"`
-	SeedFrom   map[string]int    `json:"seedFrom,omitempty"` // number of matches by who shared in their seeds
+	SeedFrom   map[string]int    `json:"seedFrom,omitempty"` // number of matches for each description of who shared in the seed
 	Match      string            `json:"match,omitempty"`    // the only match, or the match that differs
 	Difference *audit.Difference `json:"difference,omitempty"`
 }

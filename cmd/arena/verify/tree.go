@@ -22,8 +22,8 @@ const (
 	checkWitnesses = "witnesses"   // the cosignatures that --policy demands
 )
 
-// errNoTree means that the arena serves no ladder tree, because it is older than
-// this program.
+// errNoTree means that the arena serves no ladder tree, because it is an older version
+// than this program.
 var errNoTree = errors.New("the arena serves no ladder tree; it runs an older version")
 
 // tree is the signed tree of a mode's ladder, at the size of a checkpoint.
@@ -68,9 +68,9 @@ func describeTree(h signedlog.Head) string {
 	return fmt.Sprintf("%d events with the root %s", h.Size, base64.StdEncoding.EncodeToString(h.Root))
 }
 
-// advance requests the current checkpoint. It must continue the newest known head,
-// and contain a tree that satisfies the policy. A server may lag behind another
-// server of the same arena, and witnesses need a moment, so advance asks up to
+// advance requests the current checkpoint. The checkpoint must continue the newest
+// known head, and its tree must satisfy the policy. A server may lag behind another
+// server of the same arena, and witnesses need a moment, so advance tries up to
 // signedTries times.
 func (t *tree) advance(ctx context.Context) (d *audit.Difference, err error) {
 	for try := 1; ; try++ {
@@ -85,8 +85,8 @@ func (t *tree) advance(ctx context.Context) (d *audit.Difference, err error) {
 	}
 }
 
-// try requests the current checkpoint once. again is true if a later checkpoint may
-// be better.
+// try requests the current checkpoint once. again is true if another try may get a
+// better checkpoint.
 func (t *tree) try(ctx context.Context) (d *audit.Difference, again bool, err error) {
 	signed, err := t.get(ctx, "/ladder/"+t.mode+"/checkpoint")
 	if err != nil {
@@ -139,8 +139,8 @@ func (t *tree) open(signed []byte) (h signedlog.Head, d *audit.Difference) {
 	return h, nil
 }
 
-// size is the number of events that the caller accepts. With a policy, these are only
-// the events that its witnesses have cosigned.
+// size is the number of events that the caller may accept. With a policy, these are
+// only the events that the policy's witnesses have cosigned.
 func (t *tree) size() uint64 {
 	if t.policy != nil {
 		return t.witnessed.Size
@@ -148,11 +148,11 @@ func (t *tree) size() uint64 {
 	return t.head.Size
 }
 
-// quorum finds a checkpoint that satisfies the policy. The newest checkpoint may not
-// have its cosignatures yet, so quorum also asks for the newest one with at least 1,
-// 2, … of them (docs/protocol.md, "Witnesses of the ladder tree"). A cosigned tree
-// without events says nothing about the events of the ladder, so it does not satisfy
-// the policy.
+// quorum finds a checkpoint that satisfies the policy. The newest checkpoint may
+// not have its cosignatures yet. So quorum also requests the newest checkpoint with
+// at least 1 cosignature, with at least 2, and so on (docs/protocol.md, "Witnesses
+// of the ladder tree"). A cosigned tree without events says nothing about the
+// events of the ladder, so it does not satisfy the policy.
 func (t *tree) quorum(ctx context.Context, newest []byte) (*audit.Difference, error) {
 	missing := ""
 	for n, signed := 1, newest; signed != nil; n++ {
@@ -186,8 +186,8 @@ func (t *tree) quorum(ctx context.Context, newest []byte) (*audit.Difference, er
 	}, nil
 }
 
-// agree requires that one tree is the beginning of the other: the cosigned tree and
-// the newest tree.
+// agree requires that one of two trees is the beginning of the other: the cosigned
+// tree and the newest tree.
 func (t *tree) agree(ctx context.Context, cosigned signedlog.Head, signed []byte) (*audit.Difference, error) {
 	small, large := cosigned, t.head
 	if small.Size > large.Size {
@@ -224,8 +224,8 @@ func (t *tree) earlier() (list []remembered, err error) {
 	return list, nil
 }
 
-// continues requires that the tree of head contains the earlier tree unchanged. The
-// tiles of the tree prove it.
+// continues requires that the tree of head begins with the whole earlier tree,
+// unchanged. It proves this with the tiles of the tree.
 func (t *tree) continues(ctx context.Context, head signedlog.Head, signed []byte, before remembered) (d *audit.Difference, again bool, err error) {
 	expected := "a head that continues the earlier one: " + describeTree(before.Head)
 	if before.file != "" {
@@ -248,8 +248,8 @@ func (t *tree) continues(ctx context.Context, head signedlog.Head, signed []byte
 	return treeDifference("a head of "+describeTree(head), expected), false, nil
 }
 
-// rootAt returns the root that the first events of the tree of head had. It
-// authenticates the tiles against head.
+// rootAt returns the root that the tree of head had when it contained only the
+// first size events. It authenticates the tiles against head.
 func (t *tree) rootAt(ctx context.Context, head signedlog.Head, size uint64) ([]byte, *audit.Difference, error) {
 	h, err := tlog.TreeHash(int64(size), t.hashes(ctx, head))
 	if d, err := t.blame(err); d != nil || err != nil {
@@ -268,7 +268,7 @@ func treeOf(h signedlog.Head) tlog.Tree {
 	return tlog.Tree{N: int64(h.Size), Hash: tlog.Hash(h.Root)}
 }
 
-// blame tells apart calls that failed from tiles that contradict their tree.
+// blame distinguishes failed calls from tiles that contradict their tree.
 func (t *tree) blame(err error) (*audit.Difference, error) {
 	switch {
 	case err == nil:
@@ -318,7 +318,8 @@ func (t *tree) ReadEndpoint(ctx context.Context, path string) ([]byte, error) {
 	return data, err
 }
 
-// shortenText cuts a text that should be a checkpoint, so that it fits into a line.
+// shortenText shortens a text that should be a checkpoint, so that it fits on one
+// line.
 func shortenText(text []byte) string {
 	const most = 400
 	if len(text) > most {

@@ -95,8 +95,8 @@ func (s *treeArena) publish() {
 	}
 }
 
-// append adds an event to the served events and to the tree. The leaf of a result is
-// the one of the match's record, if there is one.
+// append adds an event to the served events and to the tree. If the event closes a
+// match that has a record, the leaf is that of the record.
 func (s *treeArena) append(name string, at time.Time, data string) {
 	n := len(s.served)
 	s.served = append(s.served, rest.LadderEvent{Revision: n, Type: name, At: rest.FormatTime(at), Data: data})
@@ -166,7 +166,7 @@ func (s *treeArena) checkpoint() []byte {
 
 func (s *treeArena) origin() string { return signedlog.LadderOrigin("arena.example", ladder.Standard) }
 
-// respond answers the calls that read the ladder.
+// respond responds to the calls that read the ladder.
 func (s *treeArena) respond(r *http.Request) []byte {
 	encode := func(v any) []byte {
 		b, err := json.Marshal(v)

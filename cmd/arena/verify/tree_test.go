@@ -84,7 +84,7 @@ func TestVerifyALadderOfSeveralTiles(t *testing.T) {
 	out, errOut, status := s.ladder()
 	require.Zero(t, status, errOut)
 	require.Regexp(t, `the events are the 6\d\d entries`, out)
-	for _, size := range []int{300, 512, -1} { // the head of each continues the one before
+	for _, size := range []int{300, 512, -1} { // the head in each run continues the head in the run before
 		s.size = size
 		_, errOut, status = s.ladder("--no-remember", "--head", keep(t, s.checkpoint()))
 		require.Zero(t, status, errOut)
@@ -93,8 +93,9 @@ func TestVerifyALadderOfSeveralTiles(t *testing.T) {
 	}
 }
 
-// If an arena shows different trees to this reader and to other people, it cannot
-// later show the reader their tree, or show them the reader's tree.
+// An arena shows this reader one tree, and other people another. After that, it can
+// neither show the reader the tree of the others, nor show the others the reader's
+// tree.
 func TestVerifyNamesAForkedTree(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 3, nil)
@@ -159,8 +160,8 @@ func TestVerifyNamesAHiddenTree(t *testing.T) {
 	require.Equal(t, 1, status, errOut)
 }
 
-// An arena that hides its whole tree does not pass as an older one if its matches
-// use a beacon.
+// If the matches of an arena use a beacon, the arena cannot hide its whole tree and
+// pass as an older version.
 func TestVerifyNamesAHiddenTreeOfAnArenaWithABeacon(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 1, nil)
@@ -175,8 +176,8 @@ func TestVerifyNamesAHiddenTreeOfAnArenaWithABeacon(t *testing.T) {
 	require.Contains(t, errOut, "every arena with a beacon has a ladder tree")
 }
 
-// The keys are read after the head, so a key that is added between is known. The
-// Python checker does the same.
+// The keys are read after the head, so a key that is added between these two reads
+// is known. The Python checker reads them in the same order.
 func TestVerifyReadsKeysAfterTheHead(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 1, nil)
@@ -201,7 +202,7 @@ func TestVerifyReadsKeysAfterTheHead(t *testing.T) {
 	require.Contains(t, string(out), "; 1 commitments; ")
 }
 
-// The tree of results is remembered too.
+// Verify also remembers the tree of results.
 func TestVerifyNamesAForkedLogOfResults(t *testing.T) {
 	t.Parallel()
 	s := newFakeArena(t, 3)
@@ -230,8 +231,8 @@ func headFile(t *testing.T, s *treeArena, tree string) string {
 	return h.path(tree, "standard")
 }
 
-// Only the user can read remembered heads. A file that is damaged is named, and not
-// replaced.
+// Only the user can read remembered heads. If a file is damaged, the error names
+// it, and the file is not replaced.
 func TestRememberedHeadsAreFiles(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 2, nil)
@@ -274,7 +275,7 @@ func policyFile(t *testing.T, log string, witnesses ...*torchwood.CosignatureSig
 	return name
 }
 
-// A policy of 2 of 3 refuses a view that fewer witnesses have seen.
+// A policy of 2 of 3 witnesses rejects a view that fewer witnesses have seen.
 func TestVerifyDemandsThePolicysQuorum(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 2, nil)
@@ -294,8 +295,8 @@ func TestVerifyDemandsThePolicysQuorum(t *testing.T) {
 	require.Zero(t, status, errOut)
 	require.Regexp(t, `(?m)^witnesses +2 correct$`, out)
 
-	// The newest checkpoint has no cosignatures yet, but an earlier one has them. A match
-	// that was seated since is not accepted.
+	// The newest checkpoint has no cosignatures yet, but an earlier one has them. A
+	// match that was seated after that checkpoint is not accepted.
 	earlier := s.checkpoint()
 	s.add(t, s.arena.Tick()...)
 	s.witnesses = nil
@@ -321,7 +322,8 @@ func TestVerifyDemandsThePolicysQuorum(t *testing.T) {
 	s.cosigned = nil
 	s.publish()
 
-	// The operator shows this reader another tree. Only its own witness signs both.
+	// The operator shows this reader another tree. Only the operator's own witness
+	// signs both.
 	s.witnesses = []*torchwood.CosignatureSigner{w[2], newWitness(t, "one")}
 	s.arena.SeatAndVoid("operator")
 	s.publish()
@@ -361,7 +363,7 @@ func TestVerifyStopsAtTheCosignedHead(t *testing.T) {
 	empty := s.checkpoint()
 	s.witnesses, s.size = nil, -1
 
-	for range 3 { // another continuation than the one that others see
+	for range 3 { // a different continuation than the one that others see
 		s.arena.SeatAndVoid(ladder.WhyOperator)
 	}
 	s.publish()
@@ -395,13 +397,13 @@ func vkeyOfAnother(t *testing.T) string {
 	return key
 }
 
-// Only bots of other owners than the house count as sharing in a seed.
+// Only bots whose owner is not the house count as sharing in a seed.
 func TestVerifySaysWhoSharedInASeed(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 1, func(o *sample.Options) { o.Beacon = nil })
 	var r namedRecord
 	require.NoError(t, json.Unmarshal(s.records[0], &r))
-	require.Len(t, slices.DeleteFunc(slices.Clone(r.Proof.Nonces), func(n string) bool { return n == "" }), 3, "of the bots of this sample")
+	require.Len(t, slices.DeleteFunc(slices.Clone(r.Proof.Nonces), func(n string) bool { return n == "" }), 3, "the bots of this sample that sent a nonce")
 	for _, c := range []struct {
 		owner func(i int) string
 		says  string
