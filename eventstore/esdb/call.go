@@ -13,8 +13,8 @@ import (
 // readAhead is the number of values of a stream that may wait for their reader.
 const readAhead = 256
 
-// retry repeats the call until the outcome is known, with new generations of
-// the client if necessary. It returns by the context's deadline.
+// retry repeats the call until the outcome is known. If necessary, it uses new
+// generations of the client. It returns by the context's deadline.
 func (l *Log) retry(ctx context.Context, what string, once func() error) error {
 	var last error
 	for tries := 0; ; tries++ {
@@ -37,8 +37,8 @@ func (l *Log) retry(ctx context.Context, what string, once func() error) error {
 	}
 }
 
-// retryGap is the wait before the next try. The wait may be short, because
-// latest limits how often a new generation connects.
+// retryGap is the wait before the next try. The wait may be short, because latest
+// limits how often new generations connect.
 func retryGap(tries int) time.Duration {
 	return min(250*time.Millisecond, time.Millisecond<<min(tries, 10))
 }
@@ -56,8 +56,8 @@ func attempt[T any](ctx context.Context, l *Log, what string, f func(context.Con
 	return value, err
 }
 
-// checkHealth marks a generation healthy if the outcome of a call shows that the
-// server answers. It returns err.
+// checkHealth marks a generation as healthy if the outcome of a call shows that the
+// server answers. It returns err unchanged.
 func (l *Log) checkHealth(g *generation, err error) error {
 	if answered(err) {
 		l.markHealthy(g)
@@ -105,10 +105,10 @@ func call[T any](ctx context.Context, l *Log, g *generation, f func(context.Cont
 	return value, err
 }
 
-// stream runs f in a goroutine. It passes each value that f emits to a callback
-// (the parameter each), in the caller's goroutine. It returns when f ends, when
-// the callback returns false, or when the context or the generation ends. It
-// then drops the values that are still waiting.
+// stream runs f in a goroutine. In the caller's goroutine, it passes each value
+// that f emits to the callback each. It returns when f ends, when the callback
+// returns false, or when the context or the generation ends. Values that are still
+// waiting are then dropped.
 func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *es.Client, emit func(T) bool) error, each func(T) bool) error {
 	g, err := l.generation(ctx)
 	if err != nil {

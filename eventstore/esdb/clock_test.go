@@ -15,9 +15,9 @@ import (
 	"hexarena/eventstore/node"
 )
 
-// The node's clock jumps by an hour or a day, forwards or backwards, with every
-// event. Revisions, positions, retries, subscriptions and deadlines must not
-// depend on the clock.
+// With every event, the node's clock jumps by an hour or a day, forwards or
+// backwards. Revisions, positions, retries, subscriptions and deadlines must not
+// depend on that clock.
 func TestNodeClockJumps(t *testing.T) {
 	t.Parallel()
 	const appends = 300

@@ -11,9 +11,9 @@ import (
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// settings maps the settings of a connection string, in lower case, to the
-// checks of their values. The client ignores unknown settings. This package
-// rejects them, so that operators notice typing errors.
+// settings maps each setting of a connection string, in lower case, to the check of
+// its value. The client ignores unknown settings. This package rejects them, so
+// that operators notice typos.
 var settings = map[string]func(string) error{
 	"defaultdeadline":     integer(1),
 	"discoveryinterval":   integer(0),

@@ -50,7 +50,7 @@ var (
 	ErrDiffers = errors.New("it does not contain the copied events")
 )
 
-// copyPatience is how long a copy waits for an unavailable log.
+// copyPatience is how long a copy waits while a log is unavailable.
 const copyPatience = time.Minute
 
 // Copy copies one log to another, in the order of $all. Each event keeps its
@@ -68,9 +68,9 @@ const copyPatience = time.Minute
 //     that of the last event of the source.
 //
 // The target must be empty or contain an earlier copy. If the earlier copy was
-// interrupted, Copy continues after its last event. No program should write to
-// the source during the copy. If one does, Copy returns ErrGrown at the end,
-// and a second Copy copies the new events. At the end, Copy reads the whole
+// interrupted, Copy continues after its last event. No program should write to the
+// source during the copy. If one does, Copy returns ErrGrown at the end, and a
+// second call to Copy copies the new events. At the end, Copy reads the whole
 // target back and compares it with the source.
 //
 // Each error is one line. Copy survives outages of up to a minute.

@@ -16,8 +16,8 @@ import (
 	"hexarena/eventstore/node"
 )
 
-// testLog is a log on its own node. It can also write data that the port cannot
-// write, but other clients of the server can.
+// testLog is a log on its own node. It can also write data that other clients of
+// the server can write, but that the port cannot.
 type testLog struct {
 	t *testing.T
 	*Log

@@ -89,9 +89,8 @@ func (s *planned) took(e *es.RecordedEvent) {
 	}
 }
 
-// late reports whether the metadata must be copied after the events. Metadata
-// with $tb must, because it contains a revision, and revisions may differ in
-// the target.
+// late reports whether the metadata must be copied after the events. Metadata with
+// $tb must be, because $tb is a revision, and revisions may differ in the target.
 func (s *planned) late() bool { return s.limits.truncate > 0 }
 
 // metadata returns the metadata for the target. The result is final once all

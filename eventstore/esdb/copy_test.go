@@ -77,8 +77,8 @@ func TestCopyMovesEverything(t *testing.T) {
 	require.ErrorIs(t, target.Tombstone(t.Context(), "doomed", eventstore.Any), eventstore.ErrStreamDeleted)
 }
 
-// A copy may be interrupted several times, after any number of events. The
-// target is then the same as after a copy without interruptions.
+// Even if a copy is interrupted several times, after any number of events, the
+// target ends up the same as after a copy without interruptions.
 func TestCopyContinuesAfterInterruptions(t *testing.T) {
 	source := newTestLog(t, nil)
 	source.fill()
@@ -220,8 +220,8 @@ func copyInto(target, source testLog) {
 	require.NoError(target.t, err)
 }
 
-// Copy can copy a growing source in several runs. The last run needs a source that no
-// longer grows.
+// Copy can copy a growing source in several runs. During the last run, the source
+// must no longer grow.
 func TestCopyOfAGrowingSource(t *testing.T) {
 	source, target := newTestLog(t, nil), newTestLog(t, nil)
 	source.fill()

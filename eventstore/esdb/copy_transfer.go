@@ -12,10 +12,10 @@ import (
 	"hexarena/eventstore"
 )
 
-// transfer reads the source and the target side by side. The events in the
-// target must be the first events of the source. transfer writes the other
-// events. It waits for each append to finish before it sends the next one, to
-// keep the order of $all.
+// transfer reads the source and the target side by side. The events in the target
+// must be the first events of the source. transfer writes the remaining events. To
+// keep the order of $all, it waits for each append to finish before it sends the
+// next one.
 func (c *copier) transfer(ctx context.Context) error {
 	pull, stop := iter.Pull2(c.to.everything(ctx, nil))
 	defer stop()
@@ -128,9 +128,9 @@ func (c *copier) count(s *planned, e *es.RecordedEvent) {
 	c.copied.Events++
 }
 
-// describe copies an event of stream metadata if it is the last one of its
-// stream. If now is false, describe only queues the metadata until all events
-// in the target have been read. A tombstoned stream needs no metadata.
+// describe copies an event of stream metadata, if it is the last such event of its
+// stream. If now is false, describe only queues the metadata until all events in
+// the target have been read. A tombstoned stream needs no metadata.
 func (c *copier) describe(ctx context.Context, s *planned, e *es.RecordedEvent, now bool) error {
 	if e.Position != s.meta.Position || s.tombstoned {
 		return nil

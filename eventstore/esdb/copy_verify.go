@@ -8,9 +8,9 @@ import (
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// verify reads the whole target back and compares it with the copied events. It
-// compares the number and revisions of each stream's events, the metadata and
-// the tombstones. With a hash, it compares all events in order.
+// verify reads the whole target back and compares it with the copied events. For
+// each stream, it compares the number and revisions of the events, the metadata and
+// the tombstones. With a hash, it also compares all events in order.
 func (c *copier) verify(ctx context.Context) error {
 	c.begin(StepVerify, c.copied.Events+uint64(c.copied.Tombstones))
 	defer c.end()

@@ -31,9 +31,9 @@ func (d *slowDisk) MaybeError(op errorfs.Op) error {
 }
 
 // A log with slow syncs is still available. Calls wait for the log, and the
-// supervision does not reconnect. Nothing is lost, reads continue, and each
-// call returns by its deadline. In this test the supervision probes often, and
-// its timeout is shorter than the longest sync.
+// supervision does not reconnect. Nothing is lost, reads continue, and each call
+// returns by its deadline. In this test, the supervision probes often, with a
+// timeout that is shorter than the longest sync.
 func TestSlowDisk(t *testing.T) {
 	t.Parallel()
 	pace := brisk
@@ -97,8 +97,8 @@ func appendAndRead(t *testing.T, log *Log) {
 	}
 }
 
-// appendTwice appends an event with a deadline before the end of the sync, and
-// then appends the same event again. The log must store the event once.
+// appendTwice appends an event with a deadline that passes before the sync ends,
+// and then appends the same event again. The log must store the event once.
 // appendTwice returns by how much the first call overran its deadline.
 func appendTwice(t *testing.T, log *Log, delay time.Duration) (overrun time.Duration) {
 	e := events(1)

@@ -25,9 +25,9 @@ func code(err error) es.ErrorCode {
 	return es.ErrorCodeUnknown
 }
 
-// definite reports whether an error is the server's decision, which a retry
-// does not change. After any other error the outcome is unknown: the server may
-// have stored an append even if its response was lost.
+// definite reports whether an error is a decision of the server, so that a retry
+// would get the same result. After any other error, the outcome is unknown: the
+// server may have stored an append even if its response was lost.
 func definite(err error) bool {
 	switch code(err) {
 	case es.ErrorCodeWrongExpectedVersion, es.ErrorCodeStreamDeleted, es.ErrorCodeResourceNotFound,

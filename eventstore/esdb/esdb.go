@@ -1,10 +1,10 @@
 // Package esdb implements the log's port with the official EventStoreDB client. No
 // other package imports that client. Call [Open] first. [Copy] copies a whole log.
 //
-// The client does not limit how long it waits, and it does not survive an
-// outage. So a Log supervises the client by three rules:
+// The client does not limit how long it waits, and it does not survive an outage.
+// So a Log follows three rules when it uses the client:
 //
-//   - Deadlines: each call runs in its own goroutine. The caller returns at its
+//   - Deadlines: each call runs in its own goroutine. The caller returns by its
 //     deadline even if the client does not.
 //   - Generations: the Log replaces a client that fails or does not answer. All
 //     callers share the new client. Reads and subscriptions continue with it, after
@@ -90,8 +90,8 @@ func (l *Log) Close() error {
 	return nil
 }
 
-// Ping returns nil as soon as the server has answered a read. Otherwise it
-// returns an error by the context's deadline.
+// Ping returns nil as soon as the server has answered a read. If that does not
+// happen by the context's deadline, Ping returns an error.
 func (l *Log) Ping(ctx context.Context) error {
 	_, err := attempt(ctx, l, "ping", func(ctx context.Context, c *es.Client) (struct{}, error) {
 		return struct{}{}, l.probe(ctx, c)

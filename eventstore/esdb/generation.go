@@ -22,10 +22,10 @@ import (
 //     the client for its connection blocks forever.
 //   - Closing the client while a call asks for the connection is a data race.
 //
-// For this reason, calls ask a client for its connection only while the
-// generation is healthy. The generation retires just before the client would
-// start its discovery, and the discovery waits until no call is asking any more
-// (noneConnecting). The client is closed after its last call has ended.
+// For this reason, calls ask a client for its connection only while the generation
+// is healthy. The generation retires just before the client would start its
+// discovery. The discovery then waits until no call is asking for the connection
+// any more (noneConnecting). The client is closed after its last call has ended.
 type generation struct {
 	number  int // counts the generations of a Log, from 1
 	client  *es.Client
@@ -164,10 +164,10 @@ func (g *generation) log(logger *slog.Logger) es.LoggingFunc {
 	}
 }
 
-// connecting is the context of a call. It detects when the call has its
+// connecting is the context of a call. It detects when the call gets its
 // connection: at that moment, the client derives its own context and reads the
-// deadline of this one. A test fails if a different version of the client does
-// not do so.
+// deadline of this one. If a different version of the client does not do this, a
+// test fails.
 type connecting struct {
 	context.Context
 	generation *generation

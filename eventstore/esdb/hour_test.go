@@ -29,7 +29,7 @@ type fakeServer struct {
 	mu      sync.Mutex
 	kind    outage.Kind
 	changed chan struct{}
-	sound   map[*es.Client]bool // clients whose connection works; data from the others is lost
+	sound   map[*es.Client]bool // clients whose connection works; data from other clients is lost
 	dials   int
 }
 

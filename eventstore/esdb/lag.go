@@ -10,9 +10,9 @@ import (
 )
 
 // lag measures how long a subscriber has been behind the log, on the monotonic
-// clock of this process. A subscriber that is not live has been behind since it
-// was last live. A live subscriber has been behind since the arrival of the
-// oldest message that it has not taken.
+// clock of this process. For a subscriber that is not live, this is the time since
+// it was last live. For a live subscriber, it is the time since the oldest message
+// that it has not taken arrived.
 type lag struct {
 	filter string
 

@@ -13,8 +13,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// metrics holds the metrics of a Log. A goroutine locks mu after all other
-// locks, and holds it only briefly.
+// metrics holds the metrics of a Log. A goroutine that also holds other locks locks
+// mu last, and holds it only briefly.
 type metrics struct {
 	registry                                       *prometheus.Registry
 	appends, reads, events                         *prometheus.CounterVec
@@ -70,7 +70,7 @@ func newMetrics() *metrics {
 		appends:        vector("arena_log_appends_total", "Appends, tombstones and changes of metadata by result.", "result", results...),
 		reads:          vector("arena_log_reads_total", "Reads of streams and of $all by result.", "result", resultDone, resultRefused, resultUnavailable, resultCancelled),
 		events:         vector("arena_log_events_total", "Events that were appended, read, or delivered to subscribers.", "how", eventsAppended, eventsRead, eventsSubscribed),
-		conflicts:      counter("arena_log_conflicts_total", "Writes that expected a different revision than the stream had."),
+		conflicts:      counter("arena_log_conflicts_total", "Writes that failed because the stream was not at the expected revision."),
 		retries:        counter("arena_log_retries_total", "Calls that were sent again because their outcome was unknown."),
 		reconnects:     counter("arena_log_reconnects_total", "Connections to the event store after the first one."),
 		failedConnects: counter("arena_log_connect_failures_total", "Failed attempts to connect."),
@@ -149,8 +149,8 @@ func (m *metrics) wrote(began time.Time, n int, err error) {
 	}
 }
 
-// read counts the events that a read yields. The measured time ends with the
-// first event, because later events also wait for their reader.
+// read counts the events that a read yields. It measures the time until the first
+// event only, because later events also wait for their reader.
 func (m *metrics) read(events iter.Seq2[eventstore.Recorded, error]) iter.Seq2[eventstore.Recorded, error] {
 	return func(yield func(eventstore.Recorded, error) bool) {
 		began, n := time.Now(), 0

@@ -202,8 +202,8 @@ func TestResultOf(t *testing.T) {
 	require.Equal(t, resultDone, resultOf(nil))
 }
 
-// A generation may report its retirement after the next one has connected. The
-// event store is then available, so the log must ignore the report.
+// A generation may report its retirement after the next one has connected. At that
+// time, the event store is available, so the log must ignore the report.
 func TestReportOfAnOldGenerationIsIgnored(t *testing.T) {
 	log := openDirect(t, "127.0.0.1:1") // it never connects
 	first, second := newGeneration(1), newGeneration(2)

@@ -20,8 +20,8 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-// The limits for how far a call may overrun its deadline during an outage, and
-// for how soon all callers must succeed after the outage.
+// These constants limit how far a call may overrun its deadline during an outage,
+// and how long callers may take to succeed again after the outage.
 const (
 	allowedOverrun  = 100 * time.Millisecond
 	allowedRecovery = 5 * time.Second
@@ -305,14 +305,13 @@ func (o *outageTest) finish(what string, durations []time.Duration) {
 	}
 }
 
-// oneConnection is an upper bound for the number of goroutines of one
-// connection, at both ends and in the proxy. The bound is smaller than the
-// number of outages in the test, so that the test finds a leak of one goroutine
-// per outage.
+// oneConnection is an upper bound for the number of goroutines of one connection,
+// at both ends and in the proxy. The test has more outages than this number, so it
+// detects a leak of one goroutine per outage.
 const oneConnection = 8
 
-// An open log has the same number of goroutines after many outages as before
-// them, except for a connection that is still being made.
+// After many outages, an open log has as many goroutines as before them, except for
+// those of a connection that is still being made.
 func TestOutagesLeaveNoGoroutines(t *testing.T) {
 	const rounds = 2
 	log, p := openThrough(t)
@@ -326,7 +325,7 @@ func TestOutagesLeaveNoGoroutines(t *testing.T) {
 		wg.Wait()
 	}
 	calls(time.Second)
-	require.NoError(t, log.Ping(t.Context())) // so that it is connected even on a slow machine
+	require.NoError(t, log.Ping(t.Context())) // so that the log is connected even on a slow machine
 	before, n := runtime.NumGoroutine(), 0
 	for range rounds {
 		for _, k := range outage.Kinds {

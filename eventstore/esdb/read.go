@@ -44,7 +44,7 @@ func (l *Log) Read(ctx context.Context, id eventstore.StreamID, start eventstore
 }
 
 // systemEvents is the number of extra events that a limited read of $all requests
-// with each page, because some events may be system events.
+// with each page, because some of the returned events may be system events.
 const systemEvents = 32
 
 // ReadAll yields the events of all streams. See eventstore.Log. The server's
@@ -112,7 +112,7 @@ func (l *Log) stored(ctx context.Context, from es.AllPosition, d es.Direction, p
 }
 
 // errReaderLeft ends a read because its reader stopped. It is not nil, so that
-// no caller mistakes such a read for one that reached the end.
+// callers do not mistake such a read for one that reached the end.
 var errReaderLeft = errors.New("the reader stopped the read")
 
 // drain emits the events of a read. It does not resolve links.

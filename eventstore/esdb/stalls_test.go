@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// stallWatch measures the time in which the machine or this process did not
-// run. A test subtracts that time from a delay, because the code under test did
-// not cause it.
+// stallWatch measures how long the machine or this process did not run. A test
+// subtracts that time from a delay, because the code under test did not cause it.
 type stallWatch struct {
 	mu     sync.Mutex
 	beat   chan struct{}  // closes at the next beat
@@ -76,9 +75,9 @@ func (m *stallWatch) ran(from, to time.Time) time.Duration {
 	return ran
 }
 
-// overrun calls f and returns by how much f overran the end of its context.
-// Another goroutine, which only waits for the context, measures when this
-// process could notice that the context had ended.
+// overrun calls f and returns how long f ran after the end of its context. A second
+// goroutine, which only waits for the context, measures when this process could
+// notice that the context had ended.
 func (m *stallWatch) overrun(ctx context.Context, f func(context.Context) error) (time.Duration, error) {
 	ended := make(chan time.Time, 1)
 	stop := context.AfterFunc(ctx, func() { ended <- time.Now() })

@@ -17,7 +17,7 @@ import (
 const checkpointEvery = 256
 
 // Subscribe yields the stored events and then new ones. See eventstore.Log. The
-// client's subscription ends with its connection. The subscription of a Log
+// client's subscription ends with its connection, but that of a Log does not: it
 // continues on the next connection, after the last event or checkpoint that it
 // received.
 func (l *Log) Subscribe(ctx context.Context, after eventstore.Position, filter eventstore.Filter) iter.Seq2[eventstore.Message, error] {
@@ -40,9 +40,9 @@ func (l *Log) Subscribe(ctx context.Context, after eventstore.Position, filter e
 }
 
 // end returns the position of the last event, or 0 if the log is empty. A
-// subscription from the end begins there. If the subscription asked the server
-// for the end after each outage, it would miss the events that were appended
-// during the outage.
+// subscription from the end begins at this position. If it asked the server for the
+// end after each outage instead, it would miss the events that were appended during
+// the outage.
 func (l *Log) end(ctx context.Context) (eventstore.Position, error) {
 	for e, err := range l.stored(ctx, es.End{}, es.Backwards, func() uint64 { return 1 }) {
 		if err != nil {
@@ -129,9 +129,9 @@ func arrived(event *es.SubscriptionEvent, filter eventstore.Filter) arrival {
 	return arrival{}
 }
 
-// options makes the server filter as much as it can. The server accepts only
-// one filter. It is the list of types if one is given, or else the list of
-// stream prefixes. If neither is given, the filter only excludes system events.
+// options makes the server filter as much as it can. The server accepts only one
+// filter: the list of types if there is one, or else the list of stream prefixes.
+// If neither is given, the filter only excludes system events.
 func (s *subscription) options() es.SubscribeToAllOptions {
 	filter := es.SubscriptionFilter{Type: es.EventFilterType, Regex: `^[^$]`}
 	switch {

@@ -19,9 +19,8 @@ type pace struct {
 	lastGap  time.Duration // longest wait
 }
 
-// With defaultPace, calls succeed again within 5 s after the server responds
-// again. In the worst case, a probe or a discovery began just before the server
-// responded.
+// With defaultPace, calls succeed within 5 s after the server becomes responsive
+// again, even if a probe or a discovery began just before that.
 var defaultPace = pace{silence: 2 * time.Second, probe: 2 * time.Second, firstGap: 50 * time.Millisecond, lastGap: time.Second}
 
 // generation waits until the current generation is connected and returns it.
@@ -143,10 +142,10 @@ func dial(config es.Configuration) (*es.Client, error) {
 	return client, err
 }
 
-// watch returns when the generation retires. It retires the generation when the
-// log closes, or when the server is silent while calls are running. A slow call
-// is no reason to retire: watch first probes the server, and any response shows
-// that the server is alive.
+// watch returns when the generation retires. It retires the generation when the log
+// closes, or when the server is silent while calls are running. A slow call is not
+// enough to retire a generation: watch first probes the server, and any response
+// shows that the server is alive.
 func (l *Log) watch(g *generation) {
 	tick := time.NewTicker(l.pace.silence / 4)
 	defer tick.Stop()

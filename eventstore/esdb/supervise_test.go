@@ -41,8 +41,8 @@ func openThroughAt(t *testing.T, pace pace) (*Log, *outage.Proxy) {
 	return openAt(t, p.Address(), pace), p
 }
 
-// manualContext is a context that a test ends. It then looks like a context whose
-// deadline has passed.
+// manualContext is a context that a test ends. It then looks as if its deadline had
+// passed.
 type manualContext struct {
 	context.Context
 	over chan struct{}
@@ -59,9 +59,9 @@ func (e manualContext) Err() error {
 	}
 }
 
-// afterFailedConnects returns a context that ends, as if by its deadline, when
-// the log is about to connect for the second time from now. By then the log's
-// only caller has seen the first failure. Call afterFailedConnects while no
+// afterFailedConnects returns a context that ends when the log is about to connect
+// for the second time from now. It ends as if its deadline had passed. By then, the
+// log's only caller has seen the first failure. Call afterFailedConnects while no
 // other call uses the log.
 func afterFailedConnects(t *testing.T, log *Log) context.Context {
 	ctx, dial, dials := manualContext{t.Context(), make(chan struct{})}, log.dial, 0

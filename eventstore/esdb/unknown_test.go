@@ -12,11 +12,10 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-// The proxy drops every acknowledgement after the commit. The append is sent
-// again with the same ids and the same expected revision. In half of the cases,
-// the Log sends it again within the call. In the other cases, the caller sends
-// it again after the call. The stream must be identical to one that was written
-// without faults.
+// The proxy drops every acknowledgement after the commit. The append is sent again
+// with the same ids and the same expected revision. In half of the cases, the Log
+// sends it again during the call. In the other half, the caller makes the call
+// again. The stream must be identical to one that was written without faults.
 func TestCommitUnknown(t *testing.T) {
 	t.Parallel()
 	const rounds = 12
