@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every flag of `arena verify` is in the table of audit.md.
+// The table in audit.md lists every flag of `arena verify`.
 func TestEveryFlagOfVerifyIsListed(t *testing.T) {
 	inCode := flagsOf(t, filepath.Join("..", "cmd", "arena", "verify", "verify.go"), "Cmd")
-	delete(inCode, "what") // the match itself
+	delete(inCode, "what") // the argument that names the match
 	onPage := firsts("(?m)^\\| `--([a-z-]+)[ `]", section(t, read(t, "audit.md"), "## Checking with the program"))
 	require.Len(t, onPage, len(inCode))
 	for name := range inCode {

@@ -33,7 +33,7 @@ func TestTheExampleBotPlays(t *testing.T) {
 	}
 }
 
-// The owner of a bot keeps its secret, so that the bot can compute the nonces of
+// A bot's secret stays in its folder, so that the owner can compute the nonces of
 // earlier matches again.
 func TestTheExampleBotKeepsItsSecret(t *testing.T) {
 	dir := t.TempDir()
@@ -62,7 +62,8 @@ type runningBot struct {
 // secretFile is the file in a bot's folder that holds the secret of its nonces.
 const secretFile = "nonce-secret"
 
-// nonce computes the bot's nonce for a match from its secret, as its owner can.
+// nonce computes the bot's nonce for a match from the bot's secret, as the owner
+// can.
 func (b runningBot) nonce(t *testing.T, matchID string) string {
 	t.Helper()
 	secret, err := os.ReadFile(filepath.Join(b.dir, secretFile))

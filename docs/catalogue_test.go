@@ -109,7 +109,7 @@ func TestEveryFieldIsListed(t *testing.T) {
 	}
 }
 
-// Every stream that the code names is in the table of streams.
+// The table of streams lists every stream that the code names.
 func TestEveryStreamIsListed(t *testing.T) {
 	var inCode []string
 	for _, folder := range []string{"match", "ladder", "owner", "arena"} {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The map in CONTRIBUTING.md lists each package of the module once.
+// The map in CONTRIBUTING.md lists each package of the module exactly once.
 func TestMapListsEveryPackage(t *testing.T) {
 	packages := map[string]bool{}
 	err := filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {

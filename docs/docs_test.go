@@ -109,8 +109,8 @@ func flagsOf(t *testing.T, file string, structs ...string) map[string]string {
 	return flags
 }
 
-// dashed returns a flag's name as the parser writes it: NodeListen becomes
-// node-listen.
+// dashed returns a flag's name in the form in which the parser prints it:
+// NodeListen becomes node-listen.
 func dashed(field string) string {
 	var b strings.Builder
 	for i, r := range field {

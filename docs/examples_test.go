@@ -47,8 +47,8 @@ var decoders = []struct {
 	{"arena/operations.go", decoderOf(arena.DecodeOperations)},
 }
 
-// Every event type has a heading in events.md, with examples. Its Decode reads
-// them, and they hold all of its fields and no others.
+// Every event type has a heading in events.md, with examples. The domain's Decode
+// can read the examples, and they contain all fields of the event and no others.
 func TestEveryEventIsListed(t *testing.T) {
 	page := read(t, "events.md")
 	headings := firsts("(?m)^### `(\\w+)`$", page)
@@ -121,7 +121,7 @@ func TestEveryTurnActionIsListed(t *testing.T) {
 	require.Equal(t, inCode, firsts("\\| `\\{\"type\":\"(\\w+)\"", page))
 }
 
-// The tables of rules.md number the board as the rules do.
+// The tables in rules.md number the board as the code does.
 func TestTheBoardIsListed(t *testing.T) {
 	page := section(t, read(t, "rules.md"), "## The board")
 	hexes := map[string]string{}

@@ -20,8 +20,8 @@ import (
 var arenaKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{3}, ed25519.SeedSize))
 
 // The bots of the quick start accept the upgrades that the arena signed for them,
-// and no others. Without ARENA_RECIPIENT, a bot's host is the address that it
-// prints.
+// and no others. If ARENA_RECIPIENT is not set, a bot uses the address that it
+// prints as its host.
 func TestTheQuickStartsBotsAcceptOnlyTheArena(t *testing.T) {
 	for name, build := range map[string]func(*testing.T) *exec.Cmd{"Python": pythonBot, "Go": goBot, "TypeScript": typeScriptBot} {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestTheQuickStartsBotsAcceptOnlyTheArena(t *testing.T) {
 }
 
 // acceptsOnlyTheArena requires that a bot accepts all kinds of upgrades for a
-// recipient, and rejects them once anything in them is changed.
+// recipient, and rejects each of them once any part of it is changed.
 func acceptsOnlyTheArena(t *testing.T, url, recipient string) {
 	t.Helper()
 	commitment := strings.Repeat("ab", 32)
@@ -86,8 +86,8 @@ var signedHeaders = []string{
 	"x-arena-timestamp", "x-arena-match", "x-arena-recipient", "x-arena-commitment", "x-arena-beacon-round", "x-arena-log-index",
 }
 
-// upgrade returns the headers of an upgrade that the arena signs for a recipient,
-// with further headers as names and values.
+// upgrade returns the headers of an upgrade that the arena signs for a recipient.
+// more contains additional headers, as alternating names and values.
 func upgrade(recipient string, more ...string) http.Header {
 	h := http.Header{}
 	h.Set("x-arena-timestamp", stamp(0))
@@ -111,7 +111,7 @@ func upgrade(recipient string, more ...string) http.Header {
 // stamp returns the timestamp of some time ago.
 func stamp(ago time.Duration) string { return fmt.Sprint(time.Now().Add(-ago).UnixMilli()) }
 
-// dialed opens a socket to a bot with headers, and returns the status.
+// dialed opens a socket to a bot with the given headers, and returns the status.
 func dialed(t *testing.T, url string, h http.Header) int {
 	t.Helper()
 	line, answer, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{HTTPHeader: h})
