@@ -24,8 +24,8 @@ import (
 	"hexarena/domain/seed"
 )
 
-// The example bot plays whole matches in every seat of a table, and none of its
-// answers is refused.
+// The example bot plays whole matches in every seat of a table, and the arena
+// rejects none of its answers.
 func TestTheExampleBotPlays(t *testing.T) {
 	bot := exampleBot(t, t.TempDir())
 	for seats := 3; seats <= 4; seats++ {

@@ -58,7 +58,7 @@ def half(hand):
     return cards
 
 
-# Ed25519 (RFC 8032), which Python's library lacks. Points are (X, Y, Z, T).
+# Ed25519 (RFC 8032), which Python's standard library lacks. Points are (X, Y, Z, T).
 P, D = 2**255 - 19, -121665 * pow(121666, -1, 2**255 - 19)
 
 
@@ -96,7 +96,7 @@ BASE = decode((4 * pow(5, -1, P) % P).to_bytes(32, "little"))
 
 
 def signed(text, signature, key):
-    """Tells whether a signature is the key's signature of a text."""
+    """Returns whether a signature is the key's signature of a text."""
     try:
         signature, key = base64.b64decode(signature, validate=True), base64.b64decode(key)
         r, s = decode(signature[:32]), int.from_bytes(signature[32:], "little")
@@ -108,7 +108,7 @@ def signed(text, signature, key):
 
 
 def verified(headers):
-    """Tells whether the arena signed these headers of an upgrade, for this bot, just now."""
+    """Returns whether the arena has just signed these upgrade headers for this bot."""
     names = ["timestamp", "match", "recipient", "commitment", "beacon-round", "log-index"]
     values = [headers.get("x-arena-" + name, "") for name in names]
     text = "\n".join(["x-arena-signature-v2"] + values)
@@ -123,7 +123,7 @@ def nonce(match):
 
 
 def secret():
-    """Returns the secret of the nonces. The first start stores a new one in a file: keep it."""
+    """Returns the secret for the nonces. The first start stores it in a file. Keep that file."""
     with open(os.open("nonce-secret", os.O_CREAT | os.O_RDWR, 0o600), "r+") as file:
         stored = file.read().strip() or secrets.token_hex(32)
         file.seek(0)
@@ -132,7 +132,7 @@ def secret():
 
 
 class Bot(BaseHTTPRequestHandler):
-    """Answers GET …/ping for the deploy check. Every other path takes WebSockets."""
+    """Answers GET …/ping for the deploy check. Every other path accepts WebSockets."""
 
     protocol_version = "HTTP/1.1"
 
