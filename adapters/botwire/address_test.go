@@ -175,9 +175,9 @@ func TestOwnAddresses(t *testing.T) {
 	}
 }
 
-// FuzzAllowed checks that production allows only https URLs without a user and
-// without a fragment. It also checks that production never allows an address
-// that the guard rejects.
+// FuzzAllowed checks that production allows only https URLs without a user name and
+// without a fragment. It also checks that production never allows an address that
+// the guard rejects.
 func FuzzAllowed(f *testing.F) {
 	for _, seed := range []string{
 		"https://bot.example:9001/a?b", "http://bot.example", "https://0x7f.1/", "https://[::ffff:127.0.0.1]/",

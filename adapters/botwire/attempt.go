@@ -80,8 +80,8 @@ func (a *attempt) exchange(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// isInterim reports whether a status belongs to an interim response. The final
-// response follows an interim one.
+// isInterim reports whether a status belongs to an interim response, which the
+// server sends before the final one.
 func isInterim(status int) bool {
 	return status < http.StatusOK && status != http.StatusSwitchingProtocols
 }

@@ -28,8 +28,8 @@ const FrameLimit = 65_536
 const handshakeTime = 5 * time.Second
 
 // unconnectedTime is how long a step of the deploy check takes to fail if it cannot
-// connect. It is longer than handshakeTime, so that the cause of the failure does
-// not affect it.
+// connect. It is longer than handshakeTime, so that the duration does not depend on
+// the cause of the failure.
 const unconnectedTime = handshakeTime + 100*time.Millisecond
 
 // Options configure a Dialer. Key, Now and Logger are required.

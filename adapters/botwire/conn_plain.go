@@ -4,8 +4,8 @@ package botwire
 
 import "time"
 
-// settle is how long a reader must have waited before drained assumes that there
-// is nothing to read. These platforms have no portable way to ask the kernel.
+// settle is how long a reader must have waited before drained assumes that nothing
+// is left to read. These platforms have no portable way to ask the kernel.
 const settle = 20 * time.Millisecond
 
 // Read reads from the connection. The reader is idle while it is blocked.

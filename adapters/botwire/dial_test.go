@@ -234,7 +234,7 @@ func rawAsked(t *testing.T, answer string) (url string, asked <-chan struct{}) {
 }
 
 // outwaited makes a call that should end only when the dialer's time limit,
-// d.patience, is over. On a busy machine, a short limit may already be over at an
+// d.patience, expires. On a busy machine, a short limit may expire during an
 // earlier step, which gives a different error. In that case, outwaited doubles the
 // limit and repeats the call.
 func (d *Dialer) outwaited(call func() error, want string) error {

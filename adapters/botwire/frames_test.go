@@ -41,8 +41,7 @@ func announce(length uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{fin | 0x1, 127}, length)
 }
 
-// After a peer has written these bytes, receive has got exactly the wanted calls,
-// in order.
+// After a peer writes these bytes, receive gets exactly the wanted calls, in order.
 func TestReceiveFrames(t *testing.T) {
 	full, over := strings.Repeat("x", FrameLimit), strings.Repeat("x", FrameLimit+1)
 	cases := map[string]struct {

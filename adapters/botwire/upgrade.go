@@ -60,8 +60,9 @@ func (d *Dialer) signed(to *url.URL, matchID string, u Upgrade) http.Header {
 	return h
 }
 
-// recipient names a bot and the host of its URL, in lower case and with the port
-// unless it is the standard port of the scheme.
+// recipient returns the recipient of an upgrade: a bot and the host of its URL. The
+// host is in lower case, and has a port unless that is the standard port of the
+// scheme.
 func recipient(botID string, u *url.URL) string {
 	host := strings.ToLower(u.Hostname())
 	if strings.Contains(host, ":") {

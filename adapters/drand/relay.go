@@ -23,7 +23,7 @@ const (
 // The reasons for failures.
 const (
 	reasonUnavailable = "unavailable" // no usable response
-	reasonWrong       = "wrong"       // another round than the requested one, or one that the chain's key did not sign
+	reasonWrong       = "wrong"       // a different round than the requested one, or one that the chain's key did not sign
 )
 
 var (

@@ -119,7 +119,7 @@ func deletedAfter(ctx context.Context, log eventstore.Log, p eventstore.Position
 }
 
 // leaveOut replaces a file of the table seats if it names one of the owners. The
-// new file is the same as a file that is written now for the same matches.
+// new file is the same as if its matches were exported now.
 func (s *state) leaveOut(gone map[string]bool, path string) error {
 	old, err := os.Open(path)
 	if err != nil {

@@ -90,7 +90,7 @@ func (b *greedy) turn(t *table) (a game.Action, talk string) {
 }
 
 // goal returns the next purchase to work towards. If nothing is left to buy, it
-// returns an action without a cost, and false.
+// returns false and an action that costs nothing.
 func (b *greedy) goal(t *table) (game.Action, bool) {
 	settlements, cities, roads := t.settlementSpots(false), t.citySpots(), t.roadSpots()
 	pips := func(v uint8) int { n, _ := t.pips(v); return n }

@@ -167,7 +167,7 @@ func TestServer(t *testing.T) {
 		}
 	}
 
-	// Bots without a secret of their own have different random secrets.
+	// Bots that are given no secret use different random secrets.
 	nonces := map[string]bool{}
 	for range 2 {
 		h, err := Handler(Options{Name: "random", Logger: slog.New(slog.DiscardHandler)})

@@ -236,7 +236,7 @@ func (t *table) play(card game.DevCard, one, two board.Resource) (a game.Action,
 	return a, true
 }
 
-// offerTrade offers one card for another one to all seats.
+// offerTrade offers all seats one card in exchange for another.
 func offerTrade(give, get board.Resource) game.Action {
 	a := game.Action{Type: game.OfferTrade, To: board.None}
 	a.Giving[give], a.Taking[get] = 1, 1

@@ -95,7 +95,8 @@ func loadOrCreate(ctx context.Context, log eventstore.Log, path string) (content
 	return file, syncFolder(filepath.Dir(path))
 }
 
-// createOrLoad creates the file, or reads it if another process was faster.
+// createOrLoad creates the file, or reads it if another process has just created
+// it.
 func createOrLoad(path string) (contents, error) {
 	file := generate()
 	err := create(path, file)

@@ -105,10 +105,10 @@ func call[T any](ctx context.Context, l *Log, g *generation, f func(context.Cont
 	return value, err
 }
 
-// stream runs f in a goroutine. In the caller's goroutine, it passes each value
-// that f emits to the callback each. It returns when f ends, when the callback
-// returns false, or when the context or the generation ends. Values that are still
-// waiting are then dropped.
+// stream runs f in a goroutine. It passes each value that f emits to a callback
+// (the parameter each), which runs in the caller's goroutine. stream returns when f
+// ends, when the callback returns false, or when the context or the generation
+// ends. It then drops the values that are still waiting.
 func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *es.Client, emit func(T) bool) error, each func(T) bool) error {
 	g, err := l.generation(ctx)
 	if err != nil {

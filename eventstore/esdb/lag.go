@@ -11,8 +11,8 @@ import (
 
 // lag measures how long a subscriber has been behind the log, on the monotonic
 // clock of this process. For a subscriber that is not live, this is the time since
-// it was last live. For a live subscriber, it is the time since the oldest message
-// that it has not taken arrived.
+// it was last live. For a live subscriber, it is the time since the arrival of the
+// oldest message that it has not taken.
 type lag struct {
 	filter string
 

@@ -13,8 +13,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// metrics holds the metrics of a Log. A goroutine that also holds other locks locks
-// mu last, and holds it only briefly.
+// metrics holds the metrics of a Log. A goroutine that needs several locks takes mu
+// last, and holds it only briefly.
 type metrics struct {
 	registry                                       *prometheus.Registry
 	appends, reads, events                         *prometheus.CounterVec

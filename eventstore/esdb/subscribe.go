@@ -17,9 +17,8 @@ import (
 const checkpointEvery = 256
 
 // Subscribe yields the stored events and then new ones. See eventstore.Log. The
-// client's subscription ends with its connection, but that of a Log does not: it
-// continues on the next connection, after the last event or checkpoint that it
-// received.
+// client's own subscription ends with its connection. This one continues on the
+// next connection, after the last event or checkpoint that it received.
 func (l *Log) Subscribe(ctx context.Context, after eventstore.Position, filter eventstore.Filter) iter.Seq2[eventstore.Message, error] {
 	return func(yield func(eventstore.Message, error) bool) {
 		lag, leave := l.metrics.follow(filter)

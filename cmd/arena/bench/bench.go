@@ -28,7 +28,7 @@ import (
 type Cmds struct {
 	Verify      command[verifyCmd]      `cmd:"" help:"Recompute matches and ladders on one core."`
 	Engine      command[engineCmd]      `cmd:"" help:"Play random games on one core."`
-	Log         command[logCmd]         `cmd:"" help:"Append, read and subscribe through the client, and compare the speed with the storage engine's speed."`
+	Log         command[logCmd]         `cmd:"" help:"Append, read and subscribe through the client, and compare the speed with that of the storage engine."`
 	Growth      command[growthCmd]      `cmd:"" help:"Put ten million events into one node, and measure its startup, its memory, and reads at both ends of the log."`
 	Live        command[liveCmd]        `cmd:"" help:"Measure the time from the append of an event until each reader of the running match has received it, over real sockets."`
 	Projections command[projectionsCmd] `cmd:"" help:"Rebuild read models, from a node and from memory."`

@@ -67,8 +67,8 @@ func timed(took *float64, unit time.Duration, f func() error) func() error {
 	}
 }
 
-// count reads and counts all events. After each event, it calls the function each
-// with the number of events so far, unless each is nil.
+// count reads and counts all events. If the parameter each is not nil, count calls
+// it after every event, with the number of events so far.
 func count(events iter.Seq2[eventstore.Recorded, error], each func(n int)) (n int, err error) {
 	for _, err := range events {
 		if err != nil {

@@ -171,8 +171,8 @@ func (l *ladderCheck) ladder(ctx context.Context) (*audit.Ladder, error) {
 	}
 	if l.log != nil {
 		// The arena may announce a seed key and seat tables under that key at any
-		// time. So count the events first and read the keys afterwards. The keys of
-		// the counted events are then complete.
+		// time. So count the events first and read the keys afterwards. Then the
+		// keys include those of all counted events.
 		if l.size, err = sizeInLog(ctx, l.log, l.Ladder); err != nil {
 			return nil, err
 		}

@@ -228,7 +228,8 @@ func TestVerifyNamesGroundSeedsWithABeacon(t *testing.T) {
 	require.Contains(t, errOut, "a chain that you trust: quicknet")
 }
 
-// withSignature replaces the round's signature by that of another round.
+// withSignature replaces the round's signature with the signature of a different
+// round.
 func withSignature(t *testing.T, s *treeArena, record []byte, named, other uint64) []byte {
 	t.Helper()
 	round := func(n uint64) string { return fmt.Sprintf("%x", s.chain.sign(n)) }

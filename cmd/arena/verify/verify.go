@@ -22,7 +22,7 @@ import (
 // Cmd is the command and its flags.
 type Cmd struct {
 	What       string `arg:"" optional:"" placeholder:"ID|URL|FILE" help:"A match's id, its URL at an arena, or a file of records: one record for the whole file, or one per line."`
-	Arena      string `placeholder:"URL" help:"The arena that provides the keys and signed trees, and the match or ladder if no file or log does. Without a URL, a file and --eventstore, the default is the arena you last signed in to, else http://127.0.0.1:8080."`
+	Arena      string `placeholder:"URL" help:"The arena that provides the keys and signed trees. It also provides the match or ladder if no file or log does. If you give no URL, no file and no --eventstore, the default is the arena you last signed in to, else http://127.0.0.1:8080."`
 	EventStore string `name:"eventstore" placeholder:"ESDB://…" help:"A log that contains the ladder: also recompute the rating change."`
 	Nonces     string `placeholder:"FILE" help:"An owner's notes of nonces, commitments and rounds; docs/audit.md defines the format."`
 	Head       string `placeholder:"FILE" help:"A saved head of one of the arena's signed trees: the arena's current head must continue it. With --ladder, the events must produce this head."`
