@@ -79,8 +79,8 @@ const sendGrace = 200 * time.Millisecond
 // goroutine may then continue to run, because the client does not always return
 // when its context ends.
 //
-// The context of f ends a little after that. The delay avoids a data race: if an
-// append is canceled while it is sent, the client reads the response's trailers
+// The context of f ends a little later. The delay avoids a data race: if an append
+// is canceled while it is being sent, the client reads the response's trailers
 // while gRPC writes them.
 func call[T any](ctx context.Context, l *Log, g *generation, f func(context.Context, *es.Client) (T, error)) (value T, err error) {
 	done := make(chan result[T], 1)
@@ -153,9 +153,9 @@ func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *e
 	}
 }
 
-// run calls f in a goroutine, and then calls release. The goroutine may outlive
-// ctx and the generation for as long as the client needs. If run returns an
-// error, it called only release.
+// run calls f in a goroutine, and then calls release. The goroutine may outlive ctx
+// and the generation for as long as the client needs. If run returns an error, it
+// has called release but not f.
 func (l *Log) run(ctx context.Context, g *generation, release func(), f func(context.Context)) error {
 	if !g.begin() {
 		release()

@@ -39,7 +39,7 @@ type Log struct {
 	closing context.Context // ends when Close begins
 	close   context.CancelFunc
 	running sync.WaitGroup // counts all goroutines of the Log
-	idle    chan func()    // to goroutines that wait for a function to run
+	idle    chan func()    // passes functions to goroutines that wait for one
 	metrics *metrics
 
 	// The functions that reach the server. Tests replace them.
@@ -103,9 +103,9 @@ func (l *Log) Ping(ctx context.Context) error {
 }
 
 // start runs f in a goroutine that Close waits for. It returns false if the log is
-// closed. After f, the goroutine waits for another function. Its stack has then
-// already grown to what a call to the client needs. Growing a new stack for each
-// call took a tenth of the client's CPU time for an append.
+// closed. After f, the goroutine waits for another function to run. By then, its
+// stack has grown to the size that a call to the client needs. Growing a new stack
+// for each call took a tenth of the client's CPU time for an append.
 func (l *Log) start(f func()) bool {
 	select {
 	case l.idle <- f:

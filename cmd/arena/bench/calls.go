@@ -20,7 +20,7 @@ import (
 type callsCmd struct {
 	Bots    int     `default:"10000" help:"how many bots are on the leaderboard"`
 	Matches int     `default:"10000" help:"how many matches the log contains"`
-	Veteran int     `default:"2000" help:"how many of these matches the bot with the longest history played"`
+	Veteran int     `default:"2000" help:"how many of these matches were played by the bot with the longest history"`
 	Games   int     `default:"100" help:"how many complete matches are played to their end"`
 	Running int     `default:"50" help:"how many matches are running"`
 	Calls   int     `default:"200" help:"how many calls to measure for each row"`
@@ -53,7 +53,7 @@ func (c callsCmd) setup() setup { return setup{"calls", "", "matches"} }
 
 func (c callsCmd) measure(ctx context.Context, dir string, p *progress.Display) (report, error) {
 	if c.Bots < 4 || c.Veteran > c.Matches || c.Games < 2 || c.Running < 1 || c.Calls < 1 || c.Seconds <= 0 {
-		return nil, errors.New("--bots needs at least 4, --games at least 2, --veteran at most --matches, and the other numbers must be above zero")
+		return nil, errors.New("--bots must be at least 4, --games at least 2, --veteran at most the value of --matches, and all other numbers above zero")
 	}
 	r := &callsReport{}
 	return r, withArena(ctx, dir, func(a *arena) error {
@@ -84,8 +84,8 @@ func (b *callsBench) measureRows(ctx context.Context) (err error) {
 	return nil
 }
 
-// callsPerAddress is how many calls each address makes, if its limits allow
-// that. Each address has one connection.
+// callsPerAddress is how many calls each address makes, if its limits allow that
+// many. Each address has one connection.
 const callsPerAddress = 10
 
 func (b *callsBench) measureRow(ctx context.Context, row callRow) (r callReport, err error) {
@@ -129,7 +129,8 @@ func (b *callsBench) measureRow(ctx context.Context, row callRow) (r callReport,
 	return r, err
 }
 
-// callerOf returns a caller for a row that needs one whose limit is used up.
+// callerOf returns the caller for a row. If the row needs a caller whose limit is
+// used up, callerOf uses up the limit.
 func (b *callsBench) callerOf(ctx context.Context, row callRow) (*http.Client, error) {
 	caller := b.newCaller()
 	for status := http.StatusOK; row.over && status != http.StatusTooManyRequests; {

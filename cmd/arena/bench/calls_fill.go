@@ -81,8 +81,8 @@ func (b *callsBench) playGames(ctx context.Context) error {
 	return nil
 }
 
-// publicKey is the key of keyID. wrongSignature is a signature that does not
-// match, but that is as expensive to check as one that does.
+// publicKey is the key of keyID. wrongSignature does not match, but it is as
+// expensive to check as a signature that does.
 var (
 	publicKey      = mustDecode("11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=")
 	wrongSignature = append(slices.Clone(publicKey), make([]byte, 32)...)

@@ -60,8 +60,7 @@ func (q *quotas) price(calls int) map[string]float64 {
 	return price
 }
 
-// callsPerMinute returns how many such calls the limits allow one address in a
-// minute.
+// callsPerMinute returns how many such calls one address may make in a minute.
 func (r *callReport) callsPerMinute() float64 {
 	n := math.Inf(1)
 	for name, price := range r.Price {
@@ -80,8 +79,9 @@ type share struct {
 }
 
 // worstMix returns the most expensive mix of calls that one address may make in a
-// minute. It takes the calls that cost the most CPU time for their price in the limit
-// of all calls, as many as all limits allow.
+// minute. It ranks the calls by their CPU time, relative to their price in the
+// limit of all calls. Then it takes as many calls as all limits allow, beginning
+// with the most expensive kind.
 func worstMix(rows []callReport) (mix []share) {
 	left := map[string]float64{}
 	var costly []int

@@ -70,8 +70,8 @@ func (b *callsBench) measureHealth(ctx context.Context) (latency, error) {
 	return latencyOf(took), nil
 }
 
-// measureStreams compares the arena's CPU time while matches are played with and
-// without the readers that one address may have.
+// measureStreams plays matches twice, without readers and with as many readers as
+// one address may have. It compares the CPU time that the arena uses.
 func (b *callsBench) measureStreams(ctx context.Context) error {
 	watched, err := b.withReaders(ctx, b.readAll)
 	if err != nil {

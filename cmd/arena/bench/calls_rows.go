@@ -44,8 +44,8 @@ func (r callRow) method() string { method, _, _ := strings.Cut(r.what, " "); ret
 
 func fixed(path string) func(int) string { return func(int) string { return path } }
 
-// rows lists the calls, in the order of callsReport.Rows. It returns an error if the OpenAPI document has an
-// operation that they do not include.
+// rows lists the calls, in the order of callsReport.Rows. It returns an error if
+// the OpenAPI document has an operation that no row measures.
 func (b *callsBench) rows(ctx context.Context) ([]callRow, error) {
 	operations, err := b.operations(ctx)
 	if err != nil {
@@ -121,11 +121,11 @@ func (b *callsBench) unauthenticated(name string) callRow {
 	}}
 }
 
-// publicCalls lists the operations that need no credentials. If an operation has
-// expensive variants, they have rows of their own.
+// publicCalls lists the operations that need no credentials. Expensive variants of
+// an operation have their own rows.
 func (b *callsBench) publicCalls() []callRow {
 	bot, running := b.history.bots[0].BotID, b.running[0].id()
-	n := len(b.ended) / 2 // pages use the other matches, so that their first call is one, too
+	n := len(b.ended) / 2 // pages use the other matches, so that their first calls are also first reads of a match
 	ended := func(format string) func(int) string {
 		return func(i int) string { return fmt.Sprintf(format, b.ended[i%n]) }
 	}
@@ -222,7 +222,7 @@ func (b *callsBench) pages() []callRow {
 	}
 }
 
-// call makes the call i of a row. It reads the whole response, or the first
+// call makes call number i of a row. It reads the whole response, or the first
 // record of a stream.
 func (b *callsBench) call(ctx context.Context, caller *http.Client, row callRow, i int) (status int, h http.Header, size int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -258,7 +258,7 @@ func (b *callsBench) call(ctx context.Context, caller *http.Client, row callRow,
 	return response.StatusCode, response.Header, int(read), err
 }
 
-// newCaller returns a caller with an address of its own.
+// newCaller returns a caller with its own address.
 func (b *callsBench) newCaller() *http.Client {
 	b.callers++
 	return newCaller(byte(2+b.callers>>16), byte(b.callers>>8), byte(b.callers))
