@@ -63,8 +63,9 @@ func TestReceiveFrames(t *testing.T) {
 		"65,537 bytes after a valid frame":             {append(text("a"), text(over)...), []heard{{frame: "a"}, oversized, dropped}},
 		"a header that announces 65,537 bytes":         {announce(FrameLimit + 1), []heard{oversized, dropped}},
 		"a header that announces 1 TiB":                {announce(1 << 40), []heard{oversized, dropped}},
-		"a length with the top bit set":                {announce(1<<63 + 5), []heard{oversized, dropped}},
-		"fragment lengths whose sum overflows":         {join([][]byte{frame(0x1, []byte("ab")), binary.BigEndian.AppendUint64([]byte{fin, 127}, 1<<64-1)}), []heard{oversized, dropped}},
+		"a length with the top bit set":                {announce(1<<63 + 5), []heard{dropped}},
+		"fragment lengths whose sum needs 64 bits":     {join([][]byte{frame(0x1, []byte("ab")), binary.BigEndian.AppendUint64([]byte{fin, 127}, 1<<63-1)}), []heard{oversized, dropped}},
+		"a fragment length with the top bit set":       {join([][]byte{frame(0x1, []byte("ab")), binary.BigEndian.AppendUint64([]byte{fin, 127}, 1<<64-1)}), []heard{dropped}},
 		"binary bytes that are not text":               {frame(fin|0x2, []byte("\x00\xFFok")), []heard{{"\x00\uFFFDok", "malformed"}, after}},
 		"binary bytes that are valid text":             {frame(fin|0x2, []byte("ok")), []heard{{"ok", "malformed"}, after}},
 		"invalid UTF-8":                                {text("a\xC3(b"), []heard{{"a\uFFFD(b", "malformed"}, after}},
@@ -169,7 +170,7 @@ func TestCutLineSendsCloseCode(t *testing.T) {
 	}{
 		"oversized": {announce(FrameLimit + 1), 1009},
 		"protocol":  {masked("x"), 1002},
-		"flood":     {bytes.Repeat(frame(fin|0xA, nil), pingRate+10), 1008},
+		"flood":     {bytes.Repeat(frame(fin|0x9, nil), 2*pingRate), 1008},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -188,6 +189,23 @@ func TestCutLineSendsCloseCode(t *testing.T) {
 			require.Equal(t, c.code, <-codes)
 		})
 	}
+}
+
+// Pongs use up only the budget of bytes. A peer that sends many of them may
+// still send a full burst of pings.
+func TestPongsAreNotPings(t *testing.T) {
+	ears := newEars()
+	newPeer(t, func(c *peerConn) {
+		c.write(bytes.Repeat(frame(fin|0xA, nil), 10*pingRate), bytes.Repeat(frame(fin|0x9, nil), pingRate))
+		for range pingRate {
+			if op, _, err := c.readFrame(); err != nil || op != opPong {
+				return
+			}
+		}
+		c.write(text(after.frame))
+		c.untilEnd()
+	}).dial(t, ears.receive)
+	require.Equal(t, after, ears.next(t))
 }
 
 // The line answers a burst of up to a hundred pings, in order.

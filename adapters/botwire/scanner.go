@@ -9,7 +9,7 @@ import "encoding/binary"
 const (
 	readCost    = 12
 	frameCost   = 12
-	messageCost = 64
+	messageCost = 64      // also of a pong
 	emptyCost   = 1 << 10 // of an empty data frame
 )
 
@@ -35,7 +35,7 @@ const (
 // toll is the cost of a piece of the stream.
 type toll struct {
 	cost  int // bytes, with the minimum costs applied
-	pings int // pings and pongs; the arena sends no pings, so all pongs are unsolicited
+	pings int // pings; the arena answers each of them. It ignores pongs, so they cost only bytes
 }
 
 // scanner parses the frame headers of a peer's byte stream, in pieces of any
@@ -117,12 +117,13 @@ func (s *scanner) judge() verdict {
 	op, reserved, masked := s.opcode(), s.head[0]&0x70 != 0, s.head[1]&0x80 != 0
 	known := op <= opBinary || op >= opClose && op <= opPong
 	badControl := s.isControl() && (!s.isFinal() || s.head[1]&0x7F > 125)
+	badLength := s.headLen() == 10 && s.have > 2 && s.head[2]&0x80 != 0 // RFC 6455, 5.2
 	switch {
-	case reserved || masked || !known || badControl:
+	case reserved || masked || !known || badControl || badLength:
 		return vProtocol
 	case s.isControl() || s.have < s.headLen():
 		return vFine
-	case s.before()+s.announced() > FrameLimit || s.announced() > FrameLimit:
+	case s.before()+s.announced() > FrameLimit:
 		return vOversized
 	}
 	return vFine
@@ -143,8 +144,10 @@ func (s *scanner) open(t *toll) {
 	size := s.have + int(length)
 	switch {
 	case s.opcode() == opClose:
-	case s.isControl():
+	case s.opcode() == opPing:
 		t.pings++
+	case s.opcode() == opPong:
+		t.cost += max(0, messageCost-size)
 	case length == 0:
 		t.cost += emptyCost
 	case s.isFinal() && s.before() == 0:
