@@ -43,7 +43,7 @@ func TestProjectionsCommands(t *testing.T) {
 
 	status, out, errOut = call("rebuild")
 	require.Equal(t, 0, status, errOut)
-	require.Contains(t, out, "matches: 16 events folded in ")
+	require.Contains(t, out, "matches: 34 events folded in ")
 	_, out, _ = call("status")
 	require.Equal(t, 3, strings.Count(out, "is up to date"), "the log ends with ratings, which accounts do not hold: %s", out)
 	before, err := os.ReadFile(filepath.Join(dir, "projections", "directory.db"))
@@ -54,7 +54,7 @@ func TestProjectionsCommands(t *testing.T) {
 	require.Contains(t, out, "matches      will be rebuilt when the service starts: file is not a database")
 	status, out, _ = call("rebuild", "matches")
 	require.Equal(t, 0, status)
-	require.Contains(t, out, "matches: 16 events")
+	require.Contains(t, out, "matches: 34 events")
 	require.NotContains(t, out, "directory")
 	after, err := os.ReadFile(filepath.Join(dir, "projections", "directory.db"))
 	require.NoError(t, err)

@@ -27,27 +27,19 @@ func TestSecurityStalling(t *testing.T) {
 	t.Run("with a time bank", func(t *testing.T) {
 		t.Parallel()
 		record := stalledMatch(t, matches.Completed, 0.9, "--decision-standard", "200ms", "--wall-standard", "20s", "--time-bank")
-		require.Positive(t, record.Seats[record.seatOf("staller")].Strikes)
+		require.Positive(t, record.Seats[seatOf(record, "staller")].Strikes)
 	})
 	t.Run("without a time bank", func(t *testing.T) {
 		t.Parallel()
 		record := stalledMatch(t, matches.Aborted, 0.15, "--decision-standard", "5s", "--wall-standard", "8s")
 		require.Equal(t, match.WallClock, record.Reason)
-		require.Greater(t, record.Seats[record.seatOf("staller")].TimeUsedMs, int64(4_000), "most of the wall clock")
+		require.Greater(t, *record.Seats[seatOf(record, "staller")].TimeUsedMs, int64(4_000), "most of the wall clock")
 	})
 }
 
-// stalledRecord has the fields of a match's record that this test reads.
-type stalledRecord struct {
-	matches.Summary
-	Seats []struct {
-		Strikes    int
-		TimeUsedMs int64
-	}
-}
-
-func (r *stalledRecord) seatOf(bot string) int {
-	for _, p := range r.Players {
+// seatOf returns the seat of a bot in a match.
+func seatOf(m matches.Summary, bot string) int {
+	for _, p := range m.Players {
 		if p.BotName == bot {
 			return p.Seat
 		}
@@ -58,7 +50,7 @@ func (r *stalledRecord) seatOf(bot string) int {
 // stalledMatch plays a match of two good bots and a staller until the match has a
 // status. The staller waits for a share of each deadline. stalledMatch returns the
 // match's record.
-func stalledMatch(t *testing.T, status string, share float64, flags ...string) (record stalledRecord) {
+func stalledMatch(t *testing.T, status string, share float64, flags ...string) (record matches.Summary) {
 	t.Helper()
 	s := newTestArena(t, append([]string{"--tick", "250ms", "--rest-standard", "1h"}, flags...)...)
 	s.start()
