@@ -69,7 +69,7 @@ func TestProjectionsCommands(t *testing.T) {
 	for _, command := range []string{"status", "rebuild"} {
 		status, _, errOut = call(command)
 		require.Equal(t, 1, status)
-		require.Contains(t, errOut, "the read models are in use by another process: stop it first")
+		require.Contains(t, errOut, "the read models are in use by another process: stop that process first")
 		require.Equal(t, 1, strings.Count(errOut, "\n"))
 	}
 	require.NoError(t, release())
