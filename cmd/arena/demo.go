@@ -54,7 +54,7 @@ func (c *demoCmd) Run(ctx context.Context, k *kong.Kong) error {
 		}
 		g.Go(func() error { return unlessStopped(ctx, demo.RunHouseBots(ctx, running, k.Stdout, logFile)) })
 	}
-	g.Go(func() error { return unlessStopped(ctx, demo.PrintMatches(ctx, a.matches, a.log, k.Stdout)) })
+	g.Go(func() error { return unlessStopped(ctx, demo.PrintMatches(ctx, a.matches, a.log, a.baseURL, k.Stdout)) })
 	return g.Wait()
 }
 

@@ -33,10 +33,14 @@ func TestDemoSoonHasARatedMatch(t *testing.T) {
 	require.Equal(t, folder, filepath.Dir(data), "a fresh folder")
 	base := p.await(`Hex Arena is at (http://127\.0\.0\.1:\d+)`)[1]
 	p.await(`\(greedy\) joins the standard ladder`)
-	p.await(`running +standard `)
-	line := p.await(`\w+ +completed +standard +(1\. \w+ \([+-]\d+\.\d\).*)\n`)[1]
+	p.await(`running +standard .*  ` + base + `/watch/\S+\n`)
+	p.await(`turn \d+ +(?:standard|parley) .*  ` + base + `/watch/\S+\n`)
+	completed := p.await(`completed +standard +(1\. \w+ \([+-]\d+\.\d\).*)  (http://\S+)\n`)
+	line, address := completed[1], completed[2]
 	took := time.Since(began)
 	t.Logf("a completed, rated match %v after the start: %s", took.Round(100*time.Millisecond), line)
+	_, errOut, status := call("verify", address)
+	require.Zero(t, status, errOut)
 	requireHouseNonces(t, base, filepath.Join(data, "house-nonces"))
 	awaitHouseBots(p)
 	if running := marked(t, mark); running != nil {

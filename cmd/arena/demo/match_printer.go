@@ -27,9 +27,10 @@ type MatchList interface {
 }
 
 // PrintMatches prints a line when a match begins or ends, and the scores of
-// running matches every few seconds, until ctx ends.
-func PrintMatches(ctx context.Context, list MatchList, log eventstore.Log, out io.Writer) error {
-	p := matchPrinter{list: list, log: log, out: out, printed: map[string]string{}}
+// running matches every few seconds, until ctx ends. Each line ends with the
+// address of the match at the arena with this base URL.
+func PrintMatches(ctx context.Context, list MatchList, log eventstore.Log, baseURL string, out io.Writer) error {
+	p := matchPrinter{list: list, log: log, baseURL: baseURL, out: out, printed: map[string]string{}}
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	p.skipEnded()
@@ -48,6 +49,7 @@ func PrintMatches(ctx context.Context, list MatchList, log eventstore.Log, out i
 type matchPrinter struct {
 	list    MatchList
 	log     eventstore.Log
+	baseURL string
 	out     io.Writer
 	printed map[string]string // by match id, the status that was printed last
 }
@@ -73,7 +75,7 @@ func (p *matchPrinter) poll(ctx context.Context, withScores bool) error {
 	for _, m := range slices.Backward(page) {
 		if p.printed[m.ID] != m.Status {
 			p.printed[m.ID] = m.Status
-			fmt.Fprintf(p.out, "%s  %-9s %-8s %s\n", m.ID[:8], m.Status, m.Mode, remote.PlayersLine(m))
+			p.print(m, m.Status, remote.PlayersLine(m))
 		} else if withScores && m.Status == matches.Running {
 			if err := p.printScores(ctx, m); err != nil {
 				return err
@@ -98,6 +100,11 @@ func (p *matchPrinter) printScores(ctx context.Context, m matches.Summary) error
 	for i, player := range m.Players {
 		points = append(points, fmt.Sprintf("%s %d", player.BotName, last.Scores[i]))
 	}
-	fmt.Fprintf(p.out, "%s  turn %-4d %-8s %s\n", m.ID[:8], last.Turn, m.Mode, strings.Join(points, ", "))
+	p.print(m, fmt.Sprintf("turn %d", last.Turn), strings.Join(points, ", "))
 	return nil
+}
+
+// print prints a line about a match.
+func (p *matchPrinter) print(m matches.Summary, state, players string) {
+	fmt.Fprintf(p.out, "%-9s %-8s %s  %s/watch/%s\n", state, m.Mode, players, p.baseURL, m.ID)
 }
