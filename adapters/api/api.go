@@ -61,8 +61,8 @@ type Authenticator interface {
 type Checker interface {
 	// Allowed returns an error if the arena may not connect to the URL. The
 	// error message is a sentence for the owner. Allowed does not open a
-	// connection.
-	Allowed(url string) error
+	// connection, but it may resolve the URL's host.
+	Allowed(ctx context.Context, url string) error
 	// Check runs the deploy check of a bot. It yields each step as soon as the
 	// step is done, and stops after the first step that fails.
 	Check(ctx context.Context, botID, url string) iter.Seq[rest.Step]

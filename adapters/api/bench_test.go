@@ -57,7 +57,7 @@ func (d fixedDirectory) Registrations(_ context.Context, public []byte) ([]direc
 type nobody struct{}
 
 func (nobody) SendSignInLink(context.Context, string, string, time.Time) error { return nil }
-func (nobody) Allowed(string) error                                            { return nil }
+func (nobody) Allowed(context.Context, string) error                           { return nil }
 func (nobody) Check(context.Context, string, string) iter.Seq[rest.Step] {
 	return slices.Values[[]rest.Step](nil)
 }

@@ -53,7 +53,7 @@ func (s *Server) registerBot(c *call, in *newBot) (rest.Bot, error) {
 	if err != nil {
 		return rest.Bot{}, err
 	}
-	if err := s.allowed(bot.URL); err != nil {
+	if err := c.allowed(bot.URL); err != nil {
 		return rest.Bot{}, err
 	}
 	id := uuid.NewString()
@@ -90,7 +90,7 @@ func (s *Server) changeBot(c *call, in *patchBot) (rest.Bot, error) {
 	bot, _ := c.account.Bot(in.ID)
 	moved := change.URL != nil && *change.URL != bot.URL
 	if moved {
-		if err := s.allowed(*change.URL); err != nil {
+		if err := c.allowed(*change.URL); err != nil {
 			return rest.Bot{}, err
 		}
 	}

@@ -38,8 +38,8 @@ func (c *call) mustPass(botID, url string) error {
 
 // allowed refuses a URL that the arena may not connect to. It does not open a
 // connection.
-func (s *Server) allowed(url string) error {
-	if err := s.Checker.Allowed(url); err != nil {
+func (c *call) allowed(url string) error {
+	if err := c.server.Checker.Allowed(c.ctx, url); err != nil {
 		return owner.InvalidURL("is refused: " + err.Error())
 	}
 	return nil

@@ -205,7 +205,7 @@ func (a *arena) fold(ctx context.Context) error {
 	return nil
 }
 
-func (a *arena) Allowed(rawURL string) error {
+func (a *arena) Allowed(_ context.Context, rawURL string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.urls[rawURL]

@@ -1,9 +1,11 @@
 package botwire
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -11,13 +13,35 @@ import (
 // maxURL is the maximum length of a bot's URL, in bytes.
 const maxURL = 2048
 
-// Allowed checks a bot's URL without sending packets or resolving names
-// (docs/protocol.md, "Bot URLs"). Check and each dial also check the addresses
-// that a name resolves to. The error message is a sentence for the owner, and
-// the error's NotAllowed method returns true.
-func (d *Dialer) Allowed(rawURL string) error {
-	_, err := d.guard.parse(rawURL)
-	return err
+// Allowed checks a bot's URL without connecting to it (docs/protocol.md, "Bot
+// URLs"). It resolves a name only if the URL has the port of one of the arena's own
+// addresses: then the name must not resolve to that address. Check and each dial
+// check all addresses that a name resolves to. The error message is a sentence for
+// the owner, and the error's NotAllowed method returns true.
+func (d *Dialer) Allowed(ctx context.Context, rawURL string) error {
+	u, err := d.guard.parse(rawURL)
+	if err != nil {
+		return err
+	}
+	if port, _ := portOf(u); !d.guard.hasOwnPort(port) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, d.patience)
+	defer cancel()
+	if d.reachesArena(ctx, u) {
+		return errAddress
+	}
+	return nil
+}
+
+// reachesArena reports whether the host of a URL resolves to an address of the
+// arena. It returns false if the host does not resolve.
+func (d *Dialer) reachesArena(ctx context.Context, u *url.URL) bool {
+	addrs, err := d.net.Resolver.LookupNetIP(ctx, "ip", u.Hostname())
+	port, _ := portOf(u)
+	return err == nil && slices.ContainsFunc(addrs, func(addr netip.Addr) bool {
+		return d.guard.isOwn(netip.AddrPortFrom(addr.Unmap().WithZone(""), port))
+	})
 }
 
 // parse parses a bot's URL and applies all rules that need no network.

@@ -128,7 +128,7 @@ func TestAllowed(t *testing.T) {
 	for raw, want := range cases {
 		got := 0
 		for _, d := range []*Dialer{production, development} {
-			err := d.Allowed(raw)
+			err := d.Allowed(t.Context(), raw)
 			if err == nil {
 				got++
 				continue
@@ -139,14 +139,49 @@ func TestAllowed(t *testing.T) {
 		require.Equal(t, want, got, raw)
 	}
 	for _, own := range []string{"https://arena.example", "https://ARENA.example:443/x", "https://arena.example./", "https://other.example:8443"} {
-		require.Error(t, production.Allowed(own), own)
+		require.Error(t, production.Allowed(t.Context(), own), own)
 	}
-	require.NoError(t, production.Allowed("https://arena.example:9001"))
-	require.NoError(t, production.Allowed("https://other.example"))
-	require.Error(t, development.Allowed("http://127.0.0.1:8080"))
-	require.Error(t, development.Allowed("http://2130706433:8080/"))
-	require.Error(t, development.Allowed("http://0.0.0.0:8080"))
-	require.NoError(t, development.Allowed("http://127.0.0.1:8081"))
+	require.NoError(t, production.Allowed(t.Context(), "https://arena.example:9001"))
+	require.NoError(t, production.Allowed(t.Context(), "https://other.example"))
+	require.Error(t, development.Allowed(t.Context(), "http://127.0.0.1:8080"))
+	require.Error(t, development.Allowed(t.Context(), "http://2130706433:8080/"))
+	require.Error(t, development.Allowed(t.Context(), "http://0.0.0.0:8080"))
+	require.NoError(t, development.Allowed(t.Context(), "http://127.0.0.1:8081"))
+}
+
+// A name that resolves to the arena, and every spelling of its base URL, are
+// rejected before anything is dialled.
+func TestAllowedRejectsTheArenaItself(t *testing.T) {
+	names := newNameServer(t)
+	d := New(Options{
+		Resolver: names.resolver(), Own: []netip.AddrPort{netip.MustParseAddrPort("10.0.0.5:8080")},
+		OwnHosts: []string{"203.0.113.7:9000", "Arena.Example.:443"},
+	})
+	for _, raw := range []string{
+		"http://203.0.113.7:9000", "http://203.0.113.7.:9000/x", "http://0xcb.0.0x7107:9000", "http://3405803783:9000", "http://[::ffff:203.0.113.7]:9000",
+		"https://arena.example", "https://ARENA.example.:443", "http://arena.example",
+	} {
+		require.True(t, notAllowed(d.Allowed(t.Context(), raw)), raw)
+	}
+	cases := []struct {
+		addrs   []string
+		port    string
+		allowed bool
+	}{
+		{[]string{"10.0.0.5"}, "8080", false},
+		{[]string{"10.0.0.6", "10.0.0.5"}, "8080", false},
+		{[]string{"::ffff:10.0.0.5"}, "8080", false},
+		{[]string{"203.0.113.7"}, "9000", false},
+		{[]string{"10.0.0.5"}, "8082", true},
+		{[]string{"10.0.0.6"}, "8080", true},
+		{nil, "8080", true}, // the deploy check says that the name does not resolve
+	}
+	for _, c := range cases {
+		names.points(c.addrs...)
+		err := d.Allowed(t.Context(), "http://bot.example.:"+c.port)
+		require.Equal(t, c.allowed, err == nil, c)
+		require.Equal(t, !c.allowed, notAllowed(err), c)
+	}
 }
 
 func TestOwnAddresses(t *testing.T) {

@@ -3,6 +3,8 @@ package botwire
 import (
 	"net"
 	"net/netip"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -29,17 +31,35 @@ type guard struct {
 }
 
 func newGuard(production bool, own []netip.AddrPort, hosts []string) *guard {
-	g := &guard{production: production, own: own, public: ssrf.New(ssrf.WithAnyPort()), hosts: map[string]bool{}}
+	g := &guard{production: production, own: slices.Clone(own), public: ssrf.New(ssrf.WithAnyPort()), hosts: map[string]bool{}}
 	for _, h := range hosts {
-		h = strings.ToLower(h)
-		if _, _, err := net.SplitHostPort(h); err == nil {
-			g.hosts[h] = true
-			continue
-		}
-		g.hosts[net.JoinHostPort(strings.Trim(h, "[]"), "80")] = true
-		g.hosts[net.JoinHostPort(strings.Trim(h, "[]"), "443")] = true
+		g.addHost(strings.ToLower(h))
 	}
 	return g
+}
+
+// addHost adds one of the arena's names, host or host:port. The standard ports go
+// together, because a server at one of them usually has the other one too. A name
+// that is an IP address becomes one of the arena's own addresses, so that every
+// spelling of it is rejected, and every name that resolves to it.
+func (g *guard) addHost(hostPort string) {
+	host, port, err := net.SplitHostPort(hostPort)
+	ports := []string{port}
+	if err != nil {
+		host = strings.Trim(hostPort, "[]")
+	}
+	if err != nil || port == "80" || port == "443" {
+		ports = []string{"80", "443"}
+	}
+	host = strings.TrimSuffix(host, ".")
+	addr, _, isAddr := literalAddr(host)
+	for _, port := range ports {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if isAddr && err == nil {
+			g.own = append(g.own, netip.AddrPortFrom(addr.WithZone(""), uint16(n)))
+		}
+		g.hosts[net.JoinHostPort(host, port)] = true
+	}
 }
 
 // control is the Control function of the net.Dialer. It runs after the name is
@@ -65,6 +85,11 @@ func (g *guard) allows(to netip.AddrPort) bool {
 		return false
 	}
 	return !g.production || g.public.SafeAddr(addr) == nil
+}
+
+// hasOwnPort reports whether one of the arena's own addresses has a port.
+func (g *guard) hasOwnPort(port uint16) bool {
+	return slices.ContainsFunc(g.own, func(own netip.AddrPort) bool { return own.Port() == port })
 }
 
 // isOwn reports whether one of the arena's listeners would accept a connection

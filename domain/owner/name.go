@@ -84,6 +84,8 @@ func ParseURL(raw string) (string, error) {
 	switch {
 	case len(raw) > URLMax:
 		return "", InvalidURL(fmt.Sprintf("is longer than %d bytes", URLMax))
+	case !strings.Contains(raw, "://"):
+		return "", InvalidURL("must begin with http:// or https://: add it in front of the host")
 	case err != nil || u.Opaque != "" || !utf8.ValidString(raw):
 		return "", InvalidURL("is not a URL")
 	case u.Scheme != "http" && u.Scheme != "https":

@@ -156,6 +156,15 @@ func TestParseURL(t *testing.T) {
 	}
 }
 
+func TestParseURLWithoutASchemeAsksForOne(t *testing.T) {
+	for _, raw := range []string{"localhost:9001", "127.0.0.1:9001", "bots.example/a", "//bots.example"} {
+		_, err := ParseURL(raw)
+		var invalid *InvalidError
+		require.ErrorAs(t, err, &invalid, raw)
+		require.Equal(t, "must begin with http:// or https://: add it in front of the host", invalid.Faults[0].Message, raw)
+	}
+}
+
 func FuzzParseName(f *testing.F) {
 	for _, s := range []string{"Ada", "", " x ", "a\u202eb", strings.Repeat("é", 41), "\xff"} {
 		f.Add(s)
