@@ -27,19 +27,26 @@ func (r *Refusal) Error() string {
 	if r.Code != "" {
 		b.WriteString(" " + r.Code)
 	}
-	b.WriteString("): " + r.Detail)
+	b.WriteString("): " + r.detailAndWait())
 	for _, e := range r.Errors {
 		if e.Field != "" && !strings.Contains(r.Detail, e.Message) {
 			fmt.Fprintf(&b, "; %s %s", e.Field, e.Message)
 		}
 	}
-	if r.RetryAfter != "" {
-		fmt.Fprintf(&b, "; try again in %s s", r.RetryAfter)
-	}
 	if r.Status >= http.StatusInternalServerError && r.RequestID != "" {
 		b.WriteString(" (request " + r.RequestID + ")")
 	}
 	return OneLine(b.String())
+}
+
+// detailAndWait returns the detail and how long to wait. The arena's own detail of a rate
+// limit already says so.
+func (r *Refusal) detailAndWait() string {
+	if r.RetryAfter == "" || strings.Contains(r.Detail, "try again in ") {
+		return r.Detail
+	}
+	detail, _, _ := strings.Cut(r.Detail, ": try again") // the exact time replaces this advice
+	return detail + "; try again in " + r.RetryAfter + " s"
 }
 
 // refusalOf decodes a refusal.

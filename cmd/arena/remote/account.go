@@ -37,6 +37,9 @@ type signInCmd struct {
 func (c signInCmd) Run(ctx context.Context, s *session, k *kong.Kong) error {
 	link := c.Link
 	if link == "" {
+		if err := c.checkMailDir(); err != nil {
+			return err
+		}
 		if _, err := s.call(ctx, post("", "/sign-in", rest.SignIn{Email: c.Email})); err != nil {
 			return err
 		}
@@ -65,6 +68,17 @@ func (c signInCmd) Run(ctx context.Context, s *session, k *kong.Kong) error {
 	return show(s, account, func(w io.Writer, a rest.Account) {
 		fmt.Fprintf(w, "signed in at %s as %s (%s)\n", s.base, client.OneLine(a.Email), handleOf(a))
 	})
+}
+
+// checkMailDir checks the mail folder before the arena sends an email.
+func (c signInCmd) checkMailDir() error {
+	if c.MailDir == "" {
+		return nil
+	}
+	if info, err := os.Stat(c.MailDir); err != nil || !info.IsDir() {
+		return fmt.Errorf("--mail-dir %q is not a folder: give the folder into which the arena writes its emails, or leave out --mail-dir to paste the link", c.MailDir)
+	}
+	return nil
 }
 
 // mailedLink returns the link, or the token, from the email that was just sent.

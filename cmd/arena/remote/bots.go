@@ -23,7 +23,7 @@ type botsCmd struct {
 	Move    botsMove   `cmd:"" help:"Move a bot to another URL, where it must pass the deploy check."`
 	Pause   namedBot   `cmd:"" help:"Keep a bot out of matchmaking."`
 	Unpause namedBot   `cmd:"" help:"Let a paused bot play again."`
-	Remove  namedBot   `cmd:"" help:"Remove a bot for good; its matches stay."`
+	Remove  botsRemove `cmd:"" help:"Remove a bot permanently; its matches stay. Asks first."`
 }
 
 func printBot(w io.Writer, b rest.Bot) {
@@ -71,7 +71,6 @@ var botCalls = map[string]request{
 	"show":    {scope: owner.BotsRead, method: http.MethodGet},
 	"pause":   {scope: owner.BotsWrite, method: http.MethodPatch, body: rest.BotPatch{Status: new("paused")}},
 	"unpause": {scope: owner.BotsWrite, method: http.MethodPatch, body: rest.BotPatch{Status: new("active")}},
-	"remove":  {scope: owner.BotsWrite, method: http.MethodDelete},
 }
 
 // Run runs a command of botCalls.
@@ -117,6 +116,27 @@ type botsMove struct {
 // Run runs `arena bots move`.
 func (c botsMove) Run(ctx context.Context, s *session) error {
 	return c.change(ctx, s, rest.BotPatch{URL: &c.URL})
+}
+
+type botsRemove struct {
+	namedBot
+	final
+}
+
+// Run runs `arena bots remove`.
+func (c botsRemove) Run(ctx context.Context, s *session, k *kong.Kong) error {
+	id, err := s.botID(ctx, c.Bot)
+	if err != nil {
+		return err
+	}
+	if err := c.confirm(k, fmt.Sprintf("Remove the bot %s permanently? Its matches stay.", client.OneLine(c.Bot))); err != nil {
+		return err
+	}
+	if _, err := s.call(ctx, request{owner.BotsWrite, http.MethodDelete, "/bots/" + id, nil}); err != nil {
+		return err
+	}
+	s.say("removed the bot %s; its matches stay", client.OneLine(c.Bot))
+	return nil
 }
 
 type botsCheck struct{ namedBot }

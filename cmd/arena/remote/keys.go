@@ -13,6 +13,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
 
 	"hexarena/adapters/client"
 	"hexarena/adapters/rest"
@@ -23,7 +26,7 @@ type keysCmd struct {
 	List   keysList   `cmd:"" help:"List your API keys, including revoked ones."`
 	Add    keysAdd    `cmd:"" help:"Register an API key: your own, to sign with from now on, or another public key."`
 	Use    keysUse    `cmd:"" help:"Sign with a key that is registered already."`
-	Revoke keysRevoke `cmd:"" help:"Revoke an API key for good."`
+	Revoke keysRevoke `cmd:"" help:"Revoke an API key permanently. Asks first."`
 }
 
 func printKey(w io.Writer, k rest.Key) {
@@ -32,13 +35,23 @@ func printKey(w io.Writer, k rest.Key) {
 	case k.RevokedAt != nil:
 		state = "revoked " + *k.RevokedAt
 	case k.LastUsedAt != nil:
-		state = "used " + *k.LastUsedAt
+		state = "used " + hourOf(*k.LastUsedAt)
 	}
 	var scopes []string
 	for _, s := range k.Scopes {
 		scopes = append(scopes, string(s))
 	}
 	fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", client.OneLine(k.Name), k.ID, strings.Join(scopes, ","), state)
+}
+
+// hourOf returns the hour of a time. The arena stores the use of a key at most once
+// an hour, so minutes would be false precision.
+func hourOf(text string) string {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return client.OneLine(text)
+	}
+	return t.UTC().Format("2006-01-02 around 15:00 UTC")
 }
 
 type keysList struct{ signed }
@@ -195,19 +208,25 @@ func (c keysUse) Run(s *session) error {
 
 type keysRevoke struct {
 	signed
+	final
 	Name string `arg:"" name:"key" help:"The key, by its id or its name."`
 }
 
 // Run revokes a key. If commands sign with that key, Run removes the key from the
 // profile.
-func (c keysRevoke) Run(ctx context.Context, s *session) error {
+func (c keysRevoke) Run(ctx context.Context, s *session, k *kong.Kong) error {
 	id, err := s.idOf(ctx, "key", c.Name, get(owner.KeysRead, "/keys"))
 	if err != nil {
+		return err
+	}
+	name := client.OneLine(c.Name)
+	if err := c.confirm(k, fmt.Sprintf("Revoke the key %s permanently? Programs that sign with it lose access at once.", name)); err != nil {
 		return err
 	}
 	if _, err := s.call(ctx, request{owner.KeysWrite, http.MethodDelete, "/keys/" + id, nil}); err != nil {
 		return err
 	}
+	s.say("revoked the key %s", name)
 	if s.mine.KeyID == id {
 		return s.remember("", "", nil)
 	}
