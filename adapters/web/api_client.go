@@ -26,13 +26,40 @@ type Refusal struct {
 
 func (e *Refusal) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Detail) }
 
-// For returns the error message for one field, or "".
+// Heading returns the heading of an error page.
+func (e *Refusal) Heading() string {
+	if h, ok := headings[e.Status]; ok {
+		return h
+	}
+	return "This did not work"
+}
+
+// headings are for people. They replace the names of the statuses in HTTP.
+var headings = map[int]string{
+	http.StatusUnauthorized:        "Please sign in",
+	http.StatusForbidden:           "You may not do this",
+	http.StatusNotFound:            "This page does not exist",
+	http.StatusTooManyRequests:     "Please wait a moment",
+	http.StatusInternalServerError: "Something went wrong",
+	http.StatusServiceUnavailable:  "Try again in a moment",
+}
+
+// Summary returns the sentence above a rejected form. The steps of a deploy check
+// name the cause themselves.
+func (e *Refusal) Summary() string {
+	if len(e.Steps) > 0 {
+		return "The bot does not pass the deploy check."
+	}
+	return sentence(e.Detail)
+}
+
+// For returns the error message for one field, or "" if the summary is enough.
 func (e *Refusal) For(field string) string {
 	if e == nil {
 		return ""
 	}
 	for _, f := range e.Errors {
-		if f.Field == field {
+		if f.Field == field && f.Message != e.Detail {
 			return f.Message
 		}
 	}

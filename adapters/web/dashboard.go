@@ -21,13 +21,14 @@ type bot struct {
 type dashboardData struct {
 	Account rest.Account
 	Bots    []bot
+	Done    string // the command that led to this page
 	Form    form
 }
 
 func (p *pageRequest) dashboard() error { return p.showDashboard(http.StatusOK, form{}) }
 
 func (p *pageRequest) showDashboard(status int, f form) error {
-	d := dashboardData{Form: f}
+	d := dashboardData{Done: p.r.URL.Query().Get("done"), Form: f}
 	p.read("/me", &d.Account)
 	d.Bots = p.bots()
 	return p.render(status, "dashboard.html", d)
@@ -99,8 +100,11 @@ func (p *pageRequest) changeBot(sent url.Values) (err error) {
 			return p.showCheck(check)
 		}
 	case "remove":
-		next = "/dashboard"
-		err = p.deleteIfSure(path, sent)
+		if sent.Get("sure") == "" {
+			return p.askToRemove()
+		}
+		next = "/dashboard?done=remove"
+		err = p.send(http.MethodDelete, path, nil, nil)
 	default:
 		err = unknownCommand()
 	}
@@ -108,6 +112,15 @@ func (p *pageRequest) changeBot(sent url.Values) (err error) {
 		return p.showRefused(err, do, sent, p.showBotForm)
 	}
 	return p.seeOther(next)
+}
+
+func (p *pageRequest) askToRemove() error {
+	var b rest.Bot
+	p.read("/bots/"+url.PathEscape(p.r.PathValue("id")), &b)
+	return p.ask(question{
+		Title: "Remove the bot", Name: b.Name, Do: "remove", Button: "Remove permanently", Back: "/dashboard/bots/" + b.ID,
+		Text: "The bot leaves the ladder and the leaderboard. Its matches remain, under its name.",
+	})
 }
 
 // showCheck shows the steps of a deploy check. It does not redirect, because the

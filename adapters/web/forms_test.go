@@ -25,10 +25,10 @@ var forms = map[string]struct {
 	"unpause":       {"/dashboard/bots/" + botID, "do=unpause", "PATCH", "/bots/" + botID, `{"status":"active"}`, "/dashboard/bots/" + botID + "?done=unpause"},
 	"rename":        {"/dashboard/bots/" + botID, "do=rename&name=Bea", "PATCH", "/bots/" + botID, `{"name":"Bea"}`, "/dashboard/bots/" + botID + "?done=rename"},
 	"move":          {"/dashboard/bots/" + botID, values("do", "move", "url", "https://b.example"), "PATCH", "/bots/" + botID, `{"url":"https://b.example"}`, "/dashboard/bots/" + botID + "?done=move"},
-	"remove":        {"/dashboard/bots/" + botID, "do=remove&sure=yes", "DELETE", "/bots/" + botID, "", "/dashboard"},
+	"remove":        {"/dashboard/bots/" + botID, "do=remove&sure=yes", "DELETE", "/bots/" + botID, "", "/dashboard?done=remove"},
 	"register key":  {"/dashboard/keys", values("name", "laptop", "publicKey", "ssh-ed25519 AAAA", "scopes", "bots.read", "scopes", "keys.read"), "POST", "/keys", `{"name":"laptop","publicKey":"ssh-ed25519 AAAA","scopes":["bots.read","keys.read"]}`, "/dashboard/keys?new=new"},
 	"without scope": {"/dashboard/keys", values("name", "laptop", "publicKey", "x"), "POST", "/keys", `{"name":"laptop","publicKey":"x","scopes":[]}`, "/dashboard/keys?new=new"},
-	"revoke":        {"/dashboard/keys/" + keyID, "", "DELETE", "/keys/" + keyID, "", "/dashboard/keys"},
+	"revoke":        {"/dashboard/keys/" + keyID, "sure=yes", "DELETE", "/keys/" + keyID, "", "/dashboard/keys?revoked=" + keyID},
 	"handle":        {"/dashboard/account", "do=handle&name=bea", "PATCH", "/me", `{"name":"bea"}`, "/dashboard/account?done=handle"},
 	"sign out":      {"/dashboard/account", "do=sign-out", "POST", "/sign-out", "", "/"},
 	"delete":        {"/dashboard/account", "do=delete&sure=yes", "DELETE", "/me", "", "/"},
@@ -104,15 +104,20 @@ func TestRejectedFormsShowTheReason(t *testing.T) {
 	}
 	s := newSite(t)
 	s.refuse("POST /sign-in/confirm", http.StatusUnauthorized, "link_invalid", nil)
-	s.is(s.post("/sign-in/confirm", "token=old"), http.StatusUnauthorized, "A sentence about link_invalid.")
+	page := s.post("/sign-in/confirm", "token=old")
+	s.is(page, http.StatusUnauthorized, "<h1>This link no longer works</h1>", `action="/sign-in"`, `name="email"`, "Send me a new link")
 }
 
 func TestDeployCheckStepsAreShown(t *testing.T) {
 	s := newSite(t)
 	steps := []map[string]any{{"name": "resolve", "ok": true, "detail": "", "elapsedMs": 3}, {"name": "ping", "ok": false, "detail": "the answer is not pong", "elapsedMs": 41}}
-	s.refuse("POST /bots", http.StatusUnprocessableEntity, "deploy_check_failed", refusal{"steps": steps})
+	const cause = "the bot did not pass the deploy check at the step ping: the answer is not pong"
+	s.refuse("POST /bots", http.StatusUnprocessableEntity, "deploy_check_failed", refusal{
+		"detail": cause, "errors": []map[string]any{{"in": "body", "field": "url", "message": cause}}, "steps": steps,
+	})
 	page := s.post("/dashboard/bots", forms["register"].form)
-	s.is(page, http.StatusUnprocessableEntity, `<li class="ok"><strong>resolve</strong>`, `<li class="failed"><strong>ping</strong>`, "the answer is not pong", "41 ms")
+	s.is(page, http.StatusUnprocessableEntity, `<li class="ok"><strong>resolve</strong>`, `<li class="failed"><strong>ping</strong>`, "The bot does not pass the deploy check.", "41 ms")
+	require.Equal(t, 1, strings.Count(page.text, "the answer is not pong"), "the page names the cause once")
 
 	s.say("POST /bots/"+botID+"/check", `{"ok":false,"steps":[{"name":"resolve","ok":false,"detail":"no address","elapsedMs":7}]}`)
 	s.is(s.post("/dashboard/bots/"+botID, "do=check"), http.StatusOK, "does not pass", "no address")
@@ -149,10 +154,18 @@ func TestDeployCheckStepsAreStreamed(t *testing.T) {
 
 func TestDeletionsNeedConfirmation(t *testing.T) {
 	s := newSite(t)
-	s.is(s.post("/dashboard/bots/"+botID, "do=remove"), http.StatusUnprocessableEntity, "must be ticked")
+	s.is(s.post("/dashboard/bots/"+botID, "do=remove"), http.StatusOK, "Remove the bot <bdi>Lovelace</bdi>?",
+		`action="/dashboard/bots/`+botID+`"><input type="hidden" name="sure" value="yes"><button name="do" value="remove"`, `href="/dashboard/bots/`+botID+`">Cancel`)
+	s.is(s.post("/dashboard/keys/"+keyID, ""), http.StatusOK, "Revoke the key <bdi>laptop</bdi>?",
+		`action="/dashboard/keys/`+keyID+`"><input type="hidden" name="sure" value="yes">`, `href="/dashboard/keys">Cancel`)
+	s.is(s.get("/dashboard/keys/"+keyID), http.StatusOK, "Revoke the key <bdi>laptop</bdi>?")
+	s.is(s.post("/dashboard/keys/55555555-5555-4555-8555-555555555555", ""), http.StatusNotFound, "already revoked")
 	s.is(s.post("/dashboard/account", "do=delete"), http.StatusUnprocessableEntity, "must be ticked")
 	s.is(s.post("/dashboard/account", "do=nothing"), http.StatusUnprocessableEntity)
 	require.Empty(t, s.writes())
+
+	s.is(s.get("/dashboard?done=remove"), http.StatusOK, "The bot is removed.", `<a href="/dashboard" aria-current="page">`)
+	s.is(s.get("/dashboard/keys?revoked=55555555-5555-4555-8555-555555555555"), http.StatusOK, "The key <bdi>old</bdi> is revoked.")
 }
 
 func TestPrivateKeyIsNotSentBack(t *testing.T) {

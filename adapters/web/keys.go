@@ -23,7 +23,7 @@ type keysData struct {
 	Account       rest.Account
 	Keys, Revoked []rest.Key
 	Scopes        any
-	New           string // id of the key that the last form registered
+	New, Gone     string // id of the key that the last form registered or revoked
 	Form          form
 }
 
@@ -39,7 +39,7 @@ func (d keysData) Grants(scope string) bool {
 func (p *pageRequest) keys() error { return p.showKeys(http.StatusOK, form{}) }
 
 func (p *pageRequest) showKeys(status int, f form) error {
-	d := keysData{Scopes: scopes, New: p.r.URL.Query().Get("new"), Form: f}
+	d := keysData{Scopes: scopes, New: p.r.URL.Query().Get("new"), Gone: p.r.URL.Query().Get("revoked"), Form: f}
 	p.read("/me", &d.Account)
 	var list rest.Keys
 	p.read("/keys", &list)
@@ -69,9 +69,31 @@ func (p *pageRequest) registerKey(sent url.Values) error {
 	return p.seeOther("/dashboard/keys?new=" + registered.ID)
 }
 
-func (p *pageRequest) revokeKey(url.Values) error {
-	if err := p.send(http.MethodDelete, "/keys/"+url.PathEscape(p.r.PathValue("id")), nil, nil); err != nil {
+// revokeKey asks first, and then revokes the key.
+func (p *pageRequest) revokeKey(sent url.Values) error {
+	if sent.Get("sure") == "" {
+		return p.askToRevoke()
+	}
+	id := p.r.PathValue("id")
+	if err := p.send(http.MethodDelete, "/keys/"+url.PathEscape(id), nil, nil); err != nil {
 		return err
 	}
-	return p.seeOther("/dashboard/keys")
+	return p.seeOther("/dashboard/keys?revoked=" + url.QueryEscape(id))
+}
+
+func (p *pageRequest) askToRevoke() error {
+	var list rest.Keys
+	p.read("/keys", &list)
+	for _, k := range list.Keys {
+		if k.ID == p.r.PathValue("id") && k.RevokedAt == nil {
+			return p.ask(question{
+				Title: "Revoke the key", Name: k.Name, Do: "revoke", Button: "Revoke permanently", Back: "/dashboard/keys",
+				Text: "Programs that sign with this key lose access at once.",
+			})
+		}
+	}
+	if p.err != nil {
+		return p.err
+	}
+	return refused(http.StatusNotFound, "This key does not exist or is already revoked.")
 }

@@ -93,7 +93,7 @@ func (p *pageRequest) count(n int) error {
 		return nil
 	}
 	refusal := refused(http.StatusTooManyRequests, fmt.Sprintf("Your address sent too many requests within a minute. Try again in %d s.", wait))
-	refusal.Title, refusal.after = "Too many calls", strconv.Itoa(wait)
+	refusal.after = strconv.Itoa(wait)
 	return refusal
 }
 
@@ -125,7 +125,8 @@ func (p *pageRequest) fail(err error) {
 // Page is the data of every template.
 type Page struct {
 	Path, Theme, Origin string
-	SignedIn            bool // the browser sent a session cookie; the session may have ended
+	SignedIn            bool   // the browser sent a session cookie; the session may have ended
+	Tick                string // the time between two ticks, such as "30 seconds"
 	Status              int
 	Data                any // the data of this page
 }
@@ -142,7 +143,7 @@ func (p *pageRequest) render(status int, name string, data any) error {
 		return fmt.Errorf("template %q does not exist", name)
 	}
 	var b bytes.Buffer
-	page := Page{Path: p.r.URL.RequestURI(), Theme: theme(p.r), Origin: p.server.origin, SignedIn: hasSession(p.r), Status: status, Data: data}
+	page := Page{Path: p.r.URL.RequestURI(), Theme: theme(p.r), Origin: p.server.origin, SignedIn: hasSession(p.r), Tick: interval(p.server.Tick), Status: status, Data: data}
 	if err := t.ExecuteTemplate(&b, "layout", page); err != nil {
 		return fmt.Errorf("template %s: %w", name, err)
 	}

@@ -228,7 +228,7 @@ func (t *turn) MarshalJSON() ([]byte, error) {
 func TestMissingPages(t *testing.T) {
 	s := newSite(t)
 	for _, path := range []string{"/nowhere", "/ladder/other", "/docs/nothing", "/bots/x", "/watch/x", "/dashboard/nothing"} {
-		s.is(s.get(path), http.StatusNotFound, "<h1>Not Found</h1>")
+		s.is(s.get(path), http.StatusNotFound, "<h1>This page does not exist</h1>")
 	}
 	s.say("GET /matches", `{"matches":[],"next":null}`)
 	s.is(s.get("/bot/unknown"), http.StatusNotFound, "This bot does not exist")
@@ -240,6 +240,48 @@ func TestMissingPages(t *testing.T) {
 
 	r := httptest.NewRequest(http.MethodDelete, "/ladder/standard", nil)
 	s.is(s.do(r), http.StatusMethodNotAllowed)
+}
+
+// Pages speak in the arena's own sentences, not in the names that HTTP has for its
+// statuses.
+func TestPagesDoNotShowNamesOfStatuses(t *testing.T) {
+	for status := 400; status < 600; status++ {
+		name := http.StatusText(status)
+		if name == "" || status == http.StatusUnauthorized {
+			continue // a page that needs a session leads to the sign-in page
+		}
+		s := newSite(t)
+		s.refuse("GET /leaderboard", status, "a_code", nil)
+		s.refuse("POST /bots", status, "a_code", nil)
+		for _, page := range []shown{s.get("/ladder/standard"), s.post("/dashboard/bots", forms["register"].form)} {
+			s.is(page, status, "A sentence about a_code.")
+			require.NotContains(t, page.text, name)
+		}
+	}
+}
+
+// The pages name the real time between two ticks.
+func TestPagesNameTheTick(t *testing.T) {
+	s := newSite(t)
+	s.is(s.get("/"), http.StatusOK, "Every 30 seconds,", "fills tables every 30 seconds.")
+	s.web.Tick = 2 * time.Second
+	s.is(s.get("/"), http.StatusOK, "Every 2 seconds,")
+	s.is(s.get("/dashboard/bots/"+botID+"?done=registered"), http.StatusOK, "Every 2 seconds, the arena fills tables")
+	s.web.Tick = time.Second
+	s.is(s.get("/"), http.StatusOK, "Every second,")
+	s.web.Tick = time.Hour
+	s.is(s.get("/"), http.StatusOK, "Every 60 minutes,")
+	s.web.Tick = 250 * time.Millisecond
+	s.is(s.get("/"), http.StatusOK, "Every 250 ms,")
+}
+
+// The arena stores the use of a key at most once an hour.
+func TestKeysShowOnlyTheHourOfUse(t *testing.T) {
+	s := newSite(t)
+	s.say("GET /keys", `{"keys":[{"id":"`+keyID+`","name":"laptop","publicKey":"AAAA","scopes":[],"createdAt":"2026-09-06T12:00:00.000Z","lastUsedAt":"2026-09-07T14:25:36.000Z"}]}`)
+	page := s.get("/dashboard/keys")
+	s.is(page, http.StatusOK, "Last used 7 Sep, around 14:00 UTC")
+	require.NotContains(t, page.text, "14:25")
 }
 
 func TestInternalErrorsRevealNothing(t *testing.T) {

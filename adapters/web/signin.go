@@ -6,8 +6,9 @@ import (
 )
 
 type signInData struct {
-	Sent bool
-	Form form
+	Sent    bool
+	Expired bool // the link that the reader followed is used or too old
+	Form    form
 }
 
 func (p *pageRequest) signInPage() error {
@@ -35,7 +36,11 @@ func (p *pageRequest) confirmPage() error {
 }
 
 func (p *pageRequest) confirm(sent url.Values) error {
-	if err := p.send(http.MethodPost, "/sign-in/confirm", map[string]string{"token": sent.Get("token")}, nil); err != nil {
+	err := p.send(http.MethodPost, "/sign-in/confirm", map[string]string{"token": sent.Get("token")}, nil)
+	if r, ok := refusalOf(err); ok && r.Code == "link_invalid" {
+		return p.render(r.Status, "sign-in.html", signInData{Expired: true})
+	}
+	if err != nil {
 		return err
 	}
 	return p.seeOther("/dashboard")

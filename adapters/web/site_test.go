@@ -86,7 +86,7 @@ func newSite(t *testing.T) *site {
 	}
 	var err error
 	s.web, err = web.New(web.Options{
-		API: s.api(true), Reads: s.api(false), BaseURL: base, Tallies: tallies{},
+		API: s.api(true), Reads: s.api(false), Tick: 30 * time.Second, BaseURL: base, Tallies: tallies{},
 		Count: func(_ http.Header, _ *http.Request, calls int) int {
 			s.mu.Lock()
 			defer s.mu.Unlock()

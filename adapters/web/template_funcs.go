@@ -40,6 +40,7 @@ func funcs(a *assets) template.FuncMap {
 		"clean":     clean,
 		"sentence":  sentence,
 		"shortTime": shortTime,
+		"hour":      hour,
 		"longTime":  longTime,
 		"decimal":   decimal,
 		"counted": func(n int, what string) string {
@@ -112,6 +113,25 @@ func formatTime(text, layout string) string {
 		return ""
 	}
 	return t.UTC().Format(layout)
+}
+
+// hour formats the hour of a time. The arena stores the use of a key at most once an
+// hour, so minutes would be false precision.
+func hour(text string) string { return formatTime(text, "2 Jan, around 15:00 UTC") }
+
+// interval formats a duration for a sentence that begins with "every".
+func interval(d time.Duration) string {
+	switch {
+	case d == time.Second:
+		return "second"
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d%time.Second == 0 && d < 2*time.Minute:
+		return fmt.Sprintf("%d seconds", d/time.Second)
+	case d%time.Minute == 0:
+		return fmt.Sprintf("%d minutes", d/time.Minute)
+	}
+	return d.String()
 }
 
 // decimal formats a rating.

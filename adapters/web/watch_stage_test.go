@@ -83,7 +83,7 @@ func newStage(t testing.TB) *stage {
 	})
 	require.NoError(t, err)
 	pages, err := web.New(web.Options{
-		API: s.changed(calls), Reads: calls.InternalReads(), Count: uncounted, CountFile: uncountedFile, Turn: noWait, Spread: unknownSpread, House: s.house, Tallies: tallies{}, BaseURL: s.url, Now: s.now, Logger: slog.New(slog.DiscardHandler),
+		API: s.changed(calls), Reads: calls.InternalReads(), Count: uncounted, CountFile: uncountedFile, Turn: noWait, Spread: unknownSpread, House: s.house, Tallies: tallies{}, Tick: 30 * time.Second, BaseURL: s.url, Now: s.now, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	s.pages = pages

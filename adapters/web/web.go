@@ -51,7 +51,8 @@ type Options struct {
 	// House reports whether a bot belongs to the house (owner.House).
 	House   func(botID string) bool
 	Tallies Tallies
-	BaseURL string // the arena's address, as browsers use it
+	BaseURL string        // the arena's address, as browsers use it
+	Tick    time.Duration // time between two ticks of matchmaking
 	Now     func() time.Time
 	Logger  *slog.Logger
 }
@@ -90,7 +91,7 @@ var (
 // New returns a Server. It fails if an option is missing, if BaseURL is not an
 // absolute URL, or if an embedded template or guide is invalid.
 func New(o Options) (*Server, error) {
-	if o.API == nil || o.Reads == nil || o.Count == nil || o.CountFile == nil || o.Turn == nil || o.Spread == nil || o.House == nil || o.Tallies == nil || o.Now == nil || o.Logger == nil {
+	if o.API == nil || o.Reads == nil || o.Count == nil || o.CountFile == nil || o.Turn == nil || o.Spread == nil || o.House == nil || o.Tallies == nil || o.Tick <= 0 || o.Now == nil || o.Logger == nil {
 		return nil, errors.New("web: an option is missing")
 	}
 	u, err := url.Parse(o.BaseURL)
@@ -131,7 +132,7 @@ func (s *Server) register() {
 	s.handle("/dashboard/bots", page{post: (*pageRequest).registerBot, private: true})
 	s.handle("/dashboard/bots/{id}", page{get: (*pageRequest).managedBot, post: (*pageRequest).changeBot, private: true})
 	s.handle("/dashboard/keys", page{get: (*pageRequest).keys, post: (*pageRequest).registerKey, private: true})
-	s.handle("/dashboard/keys/{id}", page{post: (*pageRequest).revokeKey, private: true})
+	s.handle("/dashboard/keys/{id}", page{get: (*pageRequest).askToRevoke, post: (*pageRequest).revokeKey, private: true})
 	s.handle("/dashboard/account", page{get: (*pageRequest).account, post: (*pageRequest).changeAccount, private: true})
 
 	s.handle("/docs", page{get: func(p *pageRequest) error { return p.seeOther("/docs/quickstart") }})

@@ -93,7 +93,7 @@ func TestPersonRunsABotFromTheDashboard(t *testing.T) {
 	b.do(chromedp.Click(chromedp.CSS("form[data-check] button")), chromedp.WaitVisible(chromedp.CSS(`form[data-check] [role="alert"]`)))
 	require.Contains(t, b.text(".steps .ok"), "resolve")
 	require.Contains(t, b.text(".steps .failed"), "ping")
-	require.Contains(t, b.text(".fault"), "the step ping")
+	require.Equal(t, 1, strings.Count(b.text("main"), "no connection could be made"), "the page names the cause once")
 	require.Equal(t, "/dashboard", b.path())
 
 	url := launch(t, "bot", "greedy", "--listen", "127.0.0.1:0").await(`(http://\S+)\n`)[1]
@@ -130,9 +130,11 @@ func TestPersonRunsABotFromTheDashboard(t *testing.T) {
 	require.Contains(t, b.text(".notice.good"), "The bot passes the deploy check")
 	b.submit(`button[value="pause"]`)
 	require.Contains(t, b.text("main .tag"), "paused")
-	b.do(chromedp.Click(chromedp.CSS(`input[name="sure"]`)))
 	b.submit(`button[value="remove"]`)
-	require.Equal(t, "/dashboard", b.path())
+	require.Contains(t, b.text("h1"), "Remove the bot Lovelace?")
+	b.submit(`button[value="remove"]`)
+	require.Equal(t, "/dashboard?done=remove", b.path())
+	require.Contains(t, b.text("main"), "The bot is removed")
 	require.NotContains(t, b.text("main"), "Lovelace")
 
 	public, _, err := ed25519.GenerateKey(nil)
@@ -143,6 +145,9 @@ func TestPersonRunsABotFromTheDashboard(t *testing.T) {
 	b.submit("main .stack button")
 	require.Contains(t, b.text(".cards"), "laptop")
 	b.submit(".cards button.danger")
+	require.Contains(t, b.text("h1"), "Revoke the key laptop?")
+	b.submit(`button[value="revoke"]`)
+	require.Contains(t, b.text("main"), "The key laptop is revoked")
 	require.Contains(t, b.text("main"), "You have no keys")
 	require.Contains(t, b.text("main"), "Revoked")
 

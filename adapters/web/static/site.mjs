@@ -68,14 +68,14 @@ function finish(form, { location: next, refusal }) {
   const good = !refusal && !form.querySelector(".steps .failed");
   const note = element("div", `notice ${good ? "good" : "bad"}`);
   note.setAttribute("role", refusal ? "alert" : "status");
-  note.append(element("p", "", refusal ? sentence(refusal.detail) : good ? "The bot passes the deploy check." : "The bot does not pass the deploy check."));
+  note.append(element("p", "", refusal && !refusal.steps ? sentence(refusal.detail) : good ? "The bot passes the deploy check." : "The bot does not pass the deploy check."));
   if (refusal && !refusal.steps) form.querySelector(".steps")?.remove();
   form.append(note);
   for (const { field, message } of refusal?.errors ?? []) {
     const input = form.elements.namedItem(field);
     if (!(input instanceof HTMLElement)) continue;
     input.setAttribute("aria-invalid", "true");
-    input.closest("label").after(element("span", "fault", message));
+    if (message !== refusal.detail) input.closest("label").after(element("span", "fault", message));
   }
 }
 
