@@ -263,10 +263,10 @@ func TestPagesDoNotShowNamesOfStatuses(t *testing.T) {
 // The pages name the real time between two ticks.
 func TestPagesNameTheTick(t *testing.T) {
 	s := newSite(t)
-	s.is(s.get("/"), http.StatusOK, "Every 30 seconds,", "fills tables every 30 seconds.")
+	s.is(s.get("/"), http.StatusOK, "Every 30 seconds, the arena seats active bots", "Every 30 seconds, the arena seats idle bots.")
 	s.web.Tick = 2 * time.Second
 	s.is(s.get("/"), http.StatusOK, "Every 2 seconds,")
-	s.is(s.get("/dashboard/bots/"+botID+"?done=registered"), http.StatusOK, "Every 2 seconds, the arena fills tables")
+	s.is(s.get("/dashboard/bots/"+botID+"?done=registered"), http.StatusOK, "Every 2 seconds, the arena seats bots")
 	s.web.Tick = time.Second
 	s.is(s.get("/"), http.StatusOK, "Every second,")
 	s.web.Tick = time.Hour
