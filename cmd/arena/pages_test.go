@@ -202,7 +202,10 @@ func TestEveryPageIsSoundInABrowser(t *testing.T) {
 	s := played(t)
 	b.visit(s.base())
 	b.signIn(s, "ada@example.org")
-	for _, p := range pagesOf(s, s.settleDashboard(b)) {
+	botID := s.settleDashboard(b)
+	keyID := strings.TrimPrefix(b.path(), "/dashboard/keys?new=")
+	question := struct{ name, path string }{"question", "/dashboard/keys/" + keyID}
+	for _, p := range append(pagesOf(s, botID), question) {
 		b.as(820, "light")
 		b.open(p.path)
 		weight := b.bytes()
