@@ -101,7 +101,7 @@ func TestHouseBotsPlayWithABeacon(t *testing.T) {
 	relay, flags := serveRelay(t)
 	p := launch(t, append([]string{"demo", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--node-listen", "127.0.0.1:0"}, flags...)...)
 	base := p.await(`Hex Arena is at (http://127\.0\.0\.1:\d+)`)[1]
-	p.await(`\w+ +completed +standard +(1\. \w+ \([+-]\d+\.\d\).*)\n`)
+	p.await(`completed +standard +1\. \w+ \([+-]\d+\.\d\)`)
 	anyone := demo.Owner{Base: base}
 	var list rest.Matches
 	require.NoError(t, anyone.Call(t.Context(), "GET", "/matches?status=completed", nil, &list))
