@@ -112,10 +112,6 @@ func (w *walk) timeout(d match.Decision, e *event, f match.DecisionTimedOut, str
 	}
 }
 
-// keptWhole is the length up to which the log always stores a whole answer.
-// Longer answers may be cut off.
-const keptWhole = 4092
-
 func (w *walk) refusal(d match.Decision, e *event, r match.AnswerRejected, strikes int) {
 	switch {
 	case !closes(d, e, r.Decision, r.Kind):
@@ -126,7 +122,7 @@ func (w *walk) refusal(d match.Decision, e *event, r match.AnswerRejected, strik
 		return
 	}
 	id, a, err := match.ReadFrame(d.Kind, []byte(r.Answer))
-	if errors.Is(err, match.ErrMalformed) && len(r.Answer) > keptWhole {
+	if errors.Is(err, match.ErrMalformed) && len(r.Answer) > match.KeptWhole {
 		w.cut++
 	} else if follows := w.refusedFor(d, id, a, err); follows != r.Reason {
 		w.unexpected(CheckRefusals, follows)

@@ -2,8 +2,6 @@ package match
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"strconv"
 
 	"hexarena/domain/board"
@@ -19,14 +17,6 @@ const (
 
 // maxDepth bounds the nesting of JSON from a bot.
 const maxDepth = 64
-
-// ErrMalformed means that a frame does not have the shape of an answer. The
-// seat times out, with CauseMalformed.
-var ErrMalformed = errors.New("malformed answer")
-
-func malformed(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrMalformed, fmt.Sprintf(format, args...))
-}
 
 // Answer is the answer to a decision, as read from a frame.
 type Answer struct {
@@ -65,7 +55,7 @@ func ReadFrame(kind game.Kind, frame []byte) (id int, a Answer, err error) {
 func ReadAction(kind game.Kind, action []byte) (Answer, error) {
 	v, err := parseJSON(action)
 	if err != nil {
-		return Answer{}, malformed("%v", err)
+		return Answer{}, notJSON(action, err)
 	}
 	return parseAction(kind, v)
 }
@@ -79,17 +69,17 @@ func parseJSON(text []byte) (strictjson.Value, error) {
 func envelope(frame []byte) (id int, action strictjson.Value, err error) {
 	v, err := parseJSON(frame)
 	if err != nil {
-		return 0, action, malformed("%v", err)
+		return 0, action, notJSON(frame, err)
 	}
 	if v.Kind() != '{' {
-		return 0, action, malformed("want an object with id and action")
+		return 0, action, mustBe(CodeWrongType, "", "an object with id and action", v)
 	}
 	raw, ok := v.Get("id")
 	if !ok {
-		return 0, action, malformed("id is missing")
+		return 0, action, missing("/id")
 	}
 	if !isInteger(raw) {
-		return 0, action, malformed("id is not an integer")
+		return 0, action, mustBe(CodeWrongType, "/id", "an integer", raw)
 	}
 	id, err = strconv.Atoi(raw.Raw)
 	if err != nil {
@@ -107,7 +97,7 @@ func envelope(frame []byte) (id int, action strictjson.Value, err error) {
 // ErrMalformed.
 func parseAction(kind game.Kind, v strictjson.Value) (Answer, error) {
 	if v.Kind() != '{' {
-		return Answer{}, malformed("action is not an object")
+		return Answer{}, mustBe(CodeWrongType, "/action", "an object", v)
 	}
 	r := fieldReader{object: v, known: make([]string, 0, 3)} // enough for most actions
 	a := game.Action{Type: onlyType[kind], Vertex: board.None, Edges: [2]uint8{board.None, board.None}, Hex: board.None, Victim: board.None, To: board.None}

@@ -190,14 +190,14 @@ func timedOut(dec Decision, o Outcome, strikes int) DecisionTimedOut {
 // *game.Illegal with the rule that the answer breaks.
 func (d *decider) read(dec Decision, o Outcome) (Answer, error) {
 	if o.Cause != "" {
-		return Answer{}, malformed("%s", o.Cause)
+		return Answer{}, &Malformed{Message: o.Cause}
 	}
 	id, action, err := envelope(o.Frame)
 	if err != nil {
 		return Answer{}, err
 	}
 	if id != dec.ID {
-		return Answer{}, malformed("no decision with id %d was sent", id)
+		return Answer{}, &Malformed{CodeWrongID, "/id", fmt.Sprintf("no decision with id %d was sent", id)}
 	}
 	a, err := parseAction(dec.Kind, action)
 	if err != nil {

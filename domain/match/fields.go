@@ -33,10 +33,18 @@ func (r *fieldReader) err() error {
 	return nil
 }
 
-func (r *fieldReader) fail(format string, args ...any) {
+func (r *fieldReader) fail(m *Malformed) {
 	if r.malformed == nil {
-		r.malformed = malformed(format, args...)
+		r.malformed = m
 	}
+}
+
+// within returns the JSON pointer to a field of the action.
+func within(name string) string { return "/action/" + name }
+
+// wrongType reports a value whose JSON type is wrong.
+func (r *fieldReader) wrongType(name, want string, v strictjson.Value) {
+	r.fail(mustBe(CodeWrongType, within(name), want, v))
 }
 
 func (r *fieldReader) refuse(reason, format string, args ...any) {
@@ -53,7 +61,7 @@ func (r *fieldReader) field(name string, required bool) (strictjson.Value, bool)
 		ok = false
 	}
 	if !ok && required {
-		r.fail("%s is missing", name)
+		r.fail(missing(within(name)))
 	}
 	return v, ok
 }
@@ -77,7 +85,7 @@ func (r *fieldReader) optionalID(name string, n int) uint8 {
 // bounded reads an integer in 0..n-1.
 func (r *fieldReader) bounded(name string, v strictjson.Value, n int) uint8 {
 	if !isInteger(v) {
-		r.fail("%s is not an integer", name)
+		r.wrongType(name, fmt.Sprintf("an integer from 0 to %d", n-1), v)
 		return board.None
 	}
 	i, err := strconv.Atoi(v.Raw)
@@ -102,18 +110,18 @@ func clip(raw string) string {
 }
 
 // typed returns a field if the first byte of its value is one of kinds. It
-// rejects other values. The parameter otherwise completes the error message.
-func (r *fieldReader) typed(name string, required bool, kinds, otherwise string) (strictjson.Value, bool) {
+// rejects other values. The parameter want names the type in the error message.
+func (r *fieldReader) typed(name string, required bool, kinds, want string) (strictjson.Value, bool) {
 	v, ok := r.field(name, required)
 	if ok && strings.IndexByte(kinds, v.Kind()) < 0 {
-		r.fail("%s is %s", name, otherwise)
+		r.wrongType(name, want, v)
 		return v, false
 	}
 	return v, ok
 }
 
 func (r *fieldReader) text(name string, required bool) (string, bool) {
-	v, ok := r.typed(name, required, `"`, "not a string")
+	v, ok := r.typed(name, required, `"`, "a string")
 	if !ok {
 		return "", false
 	}
@@ -121,7 +129,7 @@ func (r *fieldReader) text(name string, required bool) (string, bool) {
 }
 
 func (r *fieldReader) boolean(name string) bool {
-	v, ok := r.typed(name, true, "tf", "neither true nor false")
+	v, ok := r.typed(name, true, "tf", "true or false")
 	return ok && v.Kind() == 't'
 }
 
@@ -160,12 +168,12 @@ const maxCount = 50_000
 func (r *fieldReader) counts(name string, v strictjson.Value) game.Cards {
 	var cards game.Cards
 	if v.Kind() != '{' {
-		r.fail("%s is not an object of counts", name)
+		r.wrongType(name, "an object of counts", v)
 		return cards
 	}
 	for _, m := range v.Members {
 		if !isInteger(m.Value) {
-			r.fail("%s.%s is not an integer", name, clip(m.Key))
+			r.wrongType(name+"/"+token(m.Key), "an integer", m.Value)
 			continue
 		}
 		res, ok := board.ParseResource(m.Key)
@@ -220,7 +228,7 @@ func (r *fieldReader) fields(a *game.Action) {
 // edges reads an array of one or two edges.
 func (r *fieldReader) edges(name string) [2]uint8 {
 	edges := [2]uint8{board.None, board.None}
-	v, ok := r.typed(name, true, "[", "not an array")
+	v, ok := r.typed(name, true, "[", "an array")
 	if !ok {
 		return edges
 	}
@@ -228,6 +236,10 @@ func (r *fieldReader) edges(name string) [2]uint8 {
 		r.refuse(game.ReasonEdgeCount, "%s has %d entries, not 1 or 2", name, len(v.Items))
 	}
 	for i, item := range v.Items {
+		if !isInteger(item) {
+			r.wrongType(name+"/"+strconv.Itoa(i), fmt.Sprintf("an integer from 0 to %d", board.Edges-1), item)
+			continue
+		}
 		e := r.bounded(name, item, board.Edges)
 		if i < len(edges) {
 			edges[i] = e

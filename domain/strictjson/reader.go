@@ -271,7 +271,7 @@ func (r *Reader) quoted(halfPairs bool) string {
 	raw := r.text[r.at : r.at+quotedLen(r.text[r.at:])]
 	r.at += len(raw)
 	if !halfPairs && halfPair(raw) && r.err == nil {
-		r.err = errSurrogate
+		r.err = ErrSurrogate
 	}
 	return raw
 }

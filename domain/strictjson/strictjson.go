@@ -24,9 +24,12 @@ var (
 	ErrSyntax  = errors.New("not valid JSON")
 )
 
-// errSurrogate rejects an escape such as \ud800 without its second half. Like
+// ErrTooDeep means that a text is nested deeper than its limit.
+var ErrTooDeep = errors.New("nested deeper than")
+
+// ErrSurrogate rejects an escape such as \ud800 without its second half. Like
 // invalid UTF-8, such an escape does not represent a character.
-var errSurrogate = errors.New("half of a surrogate pair in a string")
+var ErrSurrogate = errors.New("half of a surrogate pair in a string")
 
 // DuplicateKeyError names a key that occurs twice in an object.
 type DuplicateKeyError string

@@ -73,7 +73,7 @@ func (p *parser) value(depth int) (v Value) {
 // enter consumes the bracket that opens an object or array.
 func (p *parser) enter(depth int) {
 	if depth > p.options.MaxDepth {
-		p.Fail("nested deeper than %d", p.options.MaxDepth)
+		p.Fail("%w %d", ErrTooDeep, p.options.MaxDepth)
 	}
 	p.at++
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"hexarena/domain/game"
 	"hexarena/domain/match"
 	"hexarena/domain/seed"
 )
@@ -19,18 +20,20 @@ const (
 // Decision is one decision as the bot's owner sees it: the request, the answer and
 // the outcome. Fields that do not apply are null.
 type Decision struct {
-	ID        int             `json:"id"`
-	Seq       int             `json:"seq"`  // the seq of the public event that closed the decision
-	Kind      string          `json:"kind"` // setup, turn, discard, bandit or trade
-	At        string          `json:"at"`   // when the decision closed
-	Request   *match.Request  `json:"request"`
-	Answer    *string         `json:"answer"`
-	ElapsedMs int64           `json:"elapsedMs"`
-	Outcome   string          `json:"outcome"` // Played, Timeout or Illegal
-	Cause     *string         `json:"cause"`   // the cause of a timeout
-	Reason    *string         `json:"reason"`  // why the rules rejected the answer
-	Message   *string         `json:"message"` // the reason as a sentence
-	Played    json.RawMessage `json:"played"`  // the action that was played: the bot's action, or the default
+	ID        int            `json:"id"`
+	Seq       int            `json:"seq"`  // the seq of the public event that closed the decision
+	Kind      string         `json:"kind"` // setup, turn, discard, bandit or trade
+	At        string         `json:"at"`   // when the decision closed
+	Request   *match.Request `json:"request"`
+	Answer    *string        `json:"answer"`
+	ElapsedMs int64          `json:"elapsedMs"`
+	Outcome   string         `json:"outcome"` // Played, Timeout or Illegal
+	Cause     *string        `json:"cause"`   // the cause of a timeout
+	Reason    *string        `json:"reason"`  // why the rules rejected the answer
+	Message   *string        `json:"message"` // the reason as a sentence
+	// Malformed says what is wrong with a malformed answer, and where.
+	Malformed *match.Malformed `json:"malformed"`
+	Played    json.RawMessage  `json:"played"` // the action that was played: the bot's action, or the default
 }
 
 // SeatOf returns the seat of a bot.
@@ -97,7 +100,7 @@ func (f *decisionLog) add(e match.Event, at time.Time, c Clock) {
 func (f *decisionLog) closed(e match.Event) (Decision, bool) {
 	switch e := e.(type) {
 	case match.DecisionTimedOut:
-		return Decision{ID: e.Decision, Kind: e.Kind, Answer: e.Answer, ElapsedMs: e.ElapsedMs, Outcome: Timeout, Cause: &e.Cause}, e.Seat == f.seat
+		return Decision{ID: e.Decision, Kind: e.Kind, Answer: e.Answer, ElapsedMs: e.ElapsedMs, Outcome: Timeout, Cause: &e.Cause, Malformed: malformed(e)}, e.Seat == f.seat
 	case match.AnswerRejected:
 		return Decision{ID: e.Decision, Kind: e.Kind, Answer: &e.Answer, ElapsedMs: e.ElapsedMs, Outcome: Illegal, Reason: &e.Reason, Message: &e.Message}, e.Seat == f.seat
 	case match.ActionPlayed:
@@ -112,6 +115,15 @@ func (f *decisionLog) closed(e match.Event) (Decision, bool) {
 		}
 	}
 	return Decision{}, false
+}
+
+// malformed explains a malformed answer. It returns nil for other timeouts.
+func malformed(e match.DecisionTimedOut) *match.Malformed {
+	kind, ok := game.ParseKind(e.Kind)
+	if e.Answer == nil || !ok {
+		return nil
+	}
+	return match.ExplainMalformed(kind, e.Decision, *e.Answer)
 }
 
 // limits returns the time limits of the latest request, which the redialing has

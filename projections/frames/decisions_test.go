@@ -93,6 +93,10 @@ func fits(d frames.Decision, closing match.PublicEvent, h frames.History) error 
 	case match.IllegalData:
 		want.ID, want.Kind, want.ElapsedMs, want.Reason, want.Message, want.Answer = data.Decision, data.Kind, data.ElapsedMs, &data.Reason, &data.Message, &data.Answer
 	}
+	want.Malformed = d.Malformed // TestExplainMalformed checks what it says
+	if malformed := d.Cause != nil && *d.Cause == match.CauseMalformed; malformed != (d.Malformed != nil) {
+		return fmt.Errorf("the cause is malformed: %t, but an explanation is present: %t", malformed, d.Malformed != nil)
+	}
 	if d.Outcome != frames.Played {
 		instead, ok := h.Replay()[d.Seq].Data.(match.ActionData)
 		if !ok || !instead.Default || instead.Decision != d.ID {

@@ -64,6 +64,7 @@ var schemaNames = map[reflect.Type]string{
 	reflect.TypeFor[match.View]():              "GameView",
 	reflect.TypeFor[match.Request]():           "DecisionRequest",
 	reflect.TypeFor[match.Response]():          "DecisionResponse",
+	reflect.TypeFor[match.Malformed]():         "MalformedAnswer",
 }
 
 func newRegistry() huma.Registry {
