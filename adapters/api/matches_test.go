@@ -105,7 +105,7 @@ func TestMatchListQueries(t *testing.T) {
 	}
 }
 
-// An answer from /matches contains 50 matches by default.
+// A response from /matches contains 50 matches by default.
 func TestMatchListPages(t *testing.T) {
 	a := newArena(t)
 	p := arenatest.New(t, a.log, 1)

@@ -30,8 +30,8 @@ func (s *Server) newRouter() *echo.Echo {
 	return e
 }
 
-// prepare sets an id and deadlines for every request, and headers for every
-// answer. If a handler panics, prepare responds with 500.
+// prepare gives every request an id and deadlines, and sets headers of every
+// response. If a handler panics, prepare responds with 500.
 func (s *Server) prepare(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		// Some writers in tests do not support deadlines.

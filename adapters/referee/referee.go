@@ -83,7 +83,8 @@ type Options struct {
 	Bots func(botID string) (directory.Bot, bool)
 	// SeedKey finds a seed key by its id.
 	SeedKey func(id string) ([]byte, bool)
-	// Publish returns once a signed head that anyone can read includes the seating.
+	// Publish returns once the arena has published a signed head that includes the
+	// seating.
 	// The referee calls it before it dials the bots of a match that has not started.
 	// It fails only if ctx ends.
 	Publish func(ctx context.Context, s ladder.Seating) error

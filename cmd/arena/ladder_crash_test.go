@@ -59,8 +59,8 @@ func (f *front) passTo(t testing.TB, address string) {
 }
 
 // savedHeads is a client of the standard ladder's tree that saves every checkpoint.
-// A head of a size must always have the same bytes, and no head may be smaller than
-// an earlier one. The arena may restart in between.
+// Two heads of the same size must have the same bytes, and no head may be smaller
+// than an earlier one. The arena may restart in between.
 type savedHeads struct {
 	t        testing.TB
 	tree     string // the tree's URL

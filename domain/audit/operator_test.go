@@ -449,8 +449,8 @@ func TestABotThatIsNotListedIsNotFound(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// An operator seats tables and voids them until it likes the seeds. Every event
-// is valid, so the totals count the voids by cause.
+// An operator seats tables and voids them until the seeds suit the operator. No
+// single event is wrong, so only the number of voids by cause shows it.
 func TestVoidsAreCountedByCause(t *testing.T) {
 	l := sample.NewBeaconLadder(4, &sample.Beacon{Chain: fakeChain(), Sign: fakeSignature})
 	for _, why := range []string{ladder.WhyOperator, ladder.WhyOperator, ladder.WhyWallClock, ladder.WhyBeacon} {

@@ -142,8 +142,8 @@ func TestOffererPaysFromTheSecondOfferOn(t *testing.T) {
 	}
 }
 
-// sitting plays a match with a time bank. Seats answer in the times that their
-// policies choose. It checks after each batch what the rule promises.
+// sitting plays a match with a time bank. Each seat's policy chooses its answering
+// times. After each batch, sitting checks that the rule holds.
 type sitting struct {
 	t      *rapid.T
 	m      Match
@@ -247,7 +247,7 @@ func TestNoPolicyOfAnsweringTimesReachesTheWallClock(t *testing.T) {
 	require.Positive(t, aborts)
 }
 
-// eagerToTrade offers whenever it can, and otherwise plays lawfully.
+// eagerToTrade makes an offer whenever it can, and otherwise a random legal move.
 func eagerToTrade(rng *rand.Rand) bot {
 	play := lawful(rng)
 	return func(m *Match, d Decision) Outcome {

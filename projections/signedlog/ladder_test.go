@@ -220,7 +220,7 @@ func (m *modelTiles) ReadEndpoint(context.Context, string) ([]byte, error) {
 	return nil, io.ErrUnexpectedEOF
 }
 
-// The client of torchwood verifies all tiles of a tree with three levels of tiles.
+// Torchwood's client verifies all tiles of a tree that has three levels of tiles.
 func TestLongLadderHasWholeTiles(t *testing.T) {
 	events := 1<<16 + 300
 	if raceEnabled {

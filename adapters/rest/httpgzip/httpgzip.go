@@ -34,7 +34,7 @@ func Accepted(request http.Header) bool {
 }
 
 // weight returns the weight in a coding's parameter. Without a parameter, the
-// weight is 1. If the parameter is not a weight, it is 0.
+// weight is 1. If the parameter is invalid, the weight is 0.
 func weight(parameter string) float64 {
 	name, value, given := strings.Cut(parameter, "=")
 	if !given {

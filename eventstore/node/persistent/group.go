@@ -23,7 +23,7 @@ import (
 const (
 	groupBuffer    = 1 << 13 // waiting messages
 	groupConsumers = 1 << 10 // consumers of all groups together
-	groupRoom      = 1 << 12 // unanswered messages of one consumer
+	groupInFlight  = 1 << 12 // unanswered messages of one consumer
 
 	// scanTime is the time between checkpoints while the group skips many events.
 	scanTime = time.Second

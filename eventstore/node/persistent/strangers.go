@@ -25,10 +25,10 @@ type Quotas struct {
 
 // Limits on a stranger's group and its consumers, in addition to the Quotas.
 const (
-	strangersBuffer = 1 << 10 // waiting messages of a group
-	strangersRoom   = 1 << 8  // unanswered messages of a consumer
-	strangersReason = 1 << 8  // bytes of a reason for parking
-	strangersEntry  = 2 << 10 // bytes of a group's configuration
+	strangersBuffer   = 1 << 10 // waiting messages of a group
+	strangersInFlight = 1 << 8  // unanswered messages of a consumer
+	strangersReason   = 1 << 8  // bytes of a reason for parking
+	strangersEntry    = 2 << 10 // bytes of a group's configuration
 
 	expiryInterval = time.Minute // how often the node looks for expired groups
 )
@@ -118,9 +118,9 @@ func (p Service) mayJoin(ctx context.Context, g *group) error {
 
 func (p Service) largestConsumer() int {
 	if p.public {
-		return strangersRoom
+		return strangersInFlight
 	}
-	return groupRoom
+	return groupInFlight
 }
 
 // mayCreate applies the quotas to a new group. The caller holds the lock.
@@ -203,7 +203,7 @@ func (s *groups) expireAll() {
 	}
 }
 
-// expire deletes the groups that had no consumer for too long.
+// expire deletes the groups that have had no consumer for too long.
 func (s *groups) expire(now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

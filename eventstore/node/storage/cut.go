@@ -148,7 +148,7 @@ func (s *Store) missing(stream string, revision, position uint64) error {
 func (s *Store) skipped(stream string, next, found uint64) error {
 	c, ok, err := s.cut(stream)
 	if err == nil && (!ok || found > c.first()) && found != record.TombstoneRevision {
-		err = fmt.Errorf("%w: %s@%d is missing in the index", record.ErrDamaged, stream, next)
+		err = fmt.Errorf("%w: %s@%d is missing from the index", record.ErrDamaged, stream, next)
 	}
 	return err
 }
