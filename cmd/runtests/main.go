@@ -77,13 +77,14 @@ func (s *suite) list(ctx context.Context, patterns ...string) (packages []string
 	return packages, err
 }
 
-// once runs the suite as make test does.
+// once runs the suite as make test does. It shows the failures again at the end.
 func (s *suite) once(ctx context.Context) (failed bool, err error) {
 	r := newReport(os.Stdout, len(s.all)+len(s.race))
 	err = r.run(ctx, conditions{}, s.all)
 	if err == nil && len(s.race) > 0 {
 		err = r.run(ctx, conditions{race: true}, s.race)
 	}
+	fmt.Print(r.excerpts())
 	fmt.Println(r.summary())
 	return len(r.failures) > 0, err
 }

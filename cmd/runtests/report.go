@@ -25,6 +25,10 @@ const (
 	lineBytes  = 400
 )
 
+// excerptLines is the number of lines of a failure that are shown again at the end
+// of a run. Some CI systems show only the end of the output.
+const excerptLines = 12
+
 // testTimeout is the time after which go test stops the tests of a package.
 const testTimeout = "20m"
 
@@ -207,6 +211,15 @@ func (r *report) counts() string {
 	return text
 }
 
+// excerpts returns the first lines of each failure.
+func (r *report) excerpts() string {
+	var text strings.Builder
+	for _, f := range r.failures {
+		text.WriteString(f.text(excerptLines, 0))
+	}
+	return text.String()
+}
+
 // summary returns counts and the reasons for skipped tests on one line.
 func (r *report) summary() string {
 	var reasons []string
@@ -258,7 +271,11 @@ func (f failure) command() string {
 
 // String returns the first and the last lines of the failed test's output, and the
 // command that repeats the failure.
-func (f failure) String() string {
+func (f failure) String() string { return f.text(firstLines, lastLines) }
+
+// text returns the given numbers of first and last lines of the failed test's
+// output, and the command that repeats the failure.
+func (f failure) text(first, last int) string {
 	var text strings.Builder
 	name := f.name
 	if name == "" {
@@ -266,8 +283,8 @@ func (f failure) String() string {
 	}
 	fmt.Fprintf(&text, "--- %s of %s failed (%s)\n", name, short(f.pkg), f.conditions)
 	lines := strings.Split(strings.TrimSuffix(strings.Join(f.output, ""), "\n"), "\n")
-	if hidden := len(lines) - firstLines - lastLines; hidden > 0 {
-		lines = slices.Replace(lines, firstLines, firstLines+hidden, fmt.Sprintf("… %d lines …", hidden))
+	if hidden := len(lines) - first - last; hidden > 0 {
+		lines = slices.Replace(lines, first, first+hidden, fmt.Sprintf("… %d lines …", hidden))
 	}
 	for _, line := range lines {
 		if len(line) > lineBytes {

@@ -57,11 +57,13 @@ func TestReportShowsBothEndsOfALongFailure(t *testing.T) {
 	for i := range 100 {
 		fmt.Fprintf(&lines, `{"Action":"output","Package":"hexarena/a","Test":"TestLong","Output":"line %d\n"}`+"\n", i)
 	}
-	_, progress := reported(t, conditions{}, lines.String()+`{"Action":"fail","Package":"hexarena/a","Test":"TestLong","Elapsed":0}
+	r, progress := reported(t, conditions{}, lines.String()+`{"Action":"fail","Package":"hexarena/a","Test":"TestLong","Elapsed":0}
 {"Action":"fail","Package":"hexarena/a","Elapsed":0.01}
 `)
 	require.Contains(t, progress.String(), "    line 39\n    … 30 lines …\n    line 70\n")
 	require.Contains(t, progress.String(), "    line 99\n    repeat: ")
+	require.Contains(t, r.excerpts(), "    line 0\n", "the start of the failure is shown again at the end")
+	require.Contains(t, r.excerpts(), "    line 11\n    … 88 lines …\n    repeat: ")
 }
 
 func TestReportShowsABrokenBuild(t *testing.T) {
