@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"hexarena/docs"
 )
 
 // accepts sets the content type that a caller asks for.
@@ -97,9 +99,23 @@ func TestLlms(t *testing.T) {
 	require.Regexp(t, `^> \S.*\.$`, lines[2])
 	links := regexp.MustCompile(`\]\(https://arena\.example([^)]+)\)`).FindAllStringSubmatch(string(text.body), -1)
 	require.NotEmpty(t, links)
+	guides := map[string]bool{}
 	for _, l := range links {
+		if strings.HasSuffix(l[1], ".md") { // adapters/web serves the guides and tests that they exist
+			guides[l[1]] = true
+			continue
+		}
 		a.anyone().do(http.MethodGet, l[1], nil).is(http.StatusOK)
 	}
+	files, err := docs.Pages.ReadDir(".")
+	require.NoError(t, err)
+	for _, f := range files {
+		if f.Name() != "CHANGELOG.md" { // llms.txt links /changelog
+			require.Contains(t, guides, "/docs/"+strings.ToLower(f.Name()))
+			delete(guides, "/docs/"+strings.ToLower(f.Name()))
+		}
+	}
+	require.Empty(t, guides, "guides that do not exist")
 }
 
 // A client that already has the current document gets 304.

@@ -5,15 +5,17 @@ import (
 	"html/template"
 	"net/http"
 	"path"
+	"strings"
 
 	"hexarena/docs"
 )
 
-// guide is a page of docs/ in HTML.
+// guide is a page of docs/.
 type guide struct {
 	Name, Title string
 	HTML        template.HTML
 	Headings    []heading
+	markdown    []byte
 }
 
 type heading struct{ ID, Text string }
@@ -42,14 +44,34 @@ type navItem struct {
 	Current     bool
 }
 
-func (p *pageRequest) guide() error { return p.showGuide(p.r.PathValue("name")) }
+// guide serves a guide as a web page, or as Markdown if the path ends with .md.
+func (p *pageRequest) guide() error {
+	name, isMarkdown := strings.CutSuffix(p.r.PathValue("name"), ".md")
+	if !isMarkdown {
+		return p.showGuide(name)
+	}
+	g, err := p.server.findGuide(strings.ToLower(name)) // the guides link to CONTRIBUTING.md in capitals
+	if err != nil {
+		return err
+	}
+	p.w.Header().Set("Cache-Control", "no-cache")
+	p.write(http.StatusOK, "text/markdown; charset=utf-8", g.markdown)
+	return nil
+}
 
 func (p *pageRequest) showGuide(name string) error {
-	g, ok := p.server.guides[name]
-	if !ok {
-		return refused(http.StatusNotFound, "This page of the documentation does not exist.")
+	g, err := p.server.findGuide(name)
+	if err != nil {
+		return err
 	}
 	return p.render(http.StatusOK, "guide.html", guideData{g, p.server.guideNav(name)})
+}
+
+func (s *Server) findGuide(name string) (*guide, error) {
+	if g, ok := s.guides[name]; ok {
+		return g, nil
+	}
+	return nil, refused(http.StatusNotFound, "This page of the documentation does not exist.")
 }
 
 // auditFile serves a file in docs/audit, which docs/audit.md links to.

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +28,7 @@ func TestGuideLinksExist(t *testing.T) {
 	}
 	for _, item := range page("/docs/rules").all("a") {
 		guide := attribute(item, "href")
-		if !strings.HasPrefix(guide, "/docs/") && guide != "/changelog" || guide == "/docs/api" {
+		if !strings.HasPrefix(guide, "/docs/") && guide != "/changelog" || guide == "/docs/api" || strings.HasSuffix(guide, ".md") {
 			continue
 		}
 		for _, link := range page(strings.Split(guide, "#")[0]).all("a") {
@@ -46,6 +48,34 @@ func TestGuideLinksExist(t *testing.T) {
 		}
 	}
 	require.Greater(t, len(pages), 8)
+}
+
+// The site serves every guide as Markdown, and every link in it leads somewhere.
+func TestGuidesAreServedAsMarkdown(t *testing.T) {
+	s := newSite(t)
+	files, err := docs.Pages.ReadDir(".")
+	require.NoError(t, err)
+	link := regexp.MustCompile(`\[[^][]+\]\(([^)\s#]+)[^)\s]*\)`)
+	for _, f := range files {
+		name := strings.ToLower(f.Name())
+		p := s.get("/docs/" + name)
+		require.Equal(t, http.StatusOK, p.Code, name)
+		require.Equal(t, "text/markdown; charset=utf-8", p.Header().Get("Content-Type"))
+		require.Regexp(t, "^# ", p.text)
+		require.Contains(t, s.get(strings.TrimSuffix("/docs/"+name, ".md")).text, `href="/docs/`+strings.TrimSuffix(f.Name(), ".md")+`.md"`)
+		for _, l := range link.FindAllStringSubmatch(p.text, -1) {
+			if strings.Contains(l[1], "://") {
+				continue
+			}
+			target, err := url.JoinPath("/docs/", l[1])
+			require.NoError(t, err)
+			if strings.HasPrefix(l[1], "/") {
+				target = l[1]
+			}
+			require.NotEqual(t, http.StatusNotFound, s.get(target).Code, "%s links to %s", name, l[1])
+		}
+	}
+	require.Equal(t, http.StatusNotFound, s.get("/docs/nothing.md").Code)
 }
 
 // The server does not change the files that the audit page links to.

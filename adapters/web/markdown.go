@@ -43,7 +43,7 @@ func renderGuides() (map[string]*guide, error) {
 }
 
 func renderGuide(name string, source []byte) (*guide, error) {
-	g := &guide{Name: name}
+	g := &guide{Name: name, markdown: markdownLink.ReplaceAllFunc(source, servedLink)}
 	markdown := goldmark.New(
 		goldmark.WithExtensions(extension.Table),
 		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(g, 100))),
@@ -128,6 +128,24 @@ func labelOf(file string) string {
 		}
 	}
 	return ""
+}
+
+// markdownLink matches a link in Markdown, except one whose text contains brackets.
+var markdownLink = regexp.MustCompile(`\[([^][]+)\]\(([^)\s]+)\)`)
+
+// servedLink changes a Markdown link for readers of the site. Links between guides
+// stay relative, so they lead to Markdown again. Links to files that the site does
+// not serve become plain text.
+func servedLink(link []byte) []byte {
+	parts := markdownLink.FindSubmatch(link)
+	file, _, _ := strings.Cut(string(parts[2]), "#")
+	switch to := siteLink(string(parts[2])); {
+	case to == "":
+		return parts[1]
+	case siteLinks[file] != "":
+		return fmt.Appendf(nil, "[%s](%s)", parts[1], to)
+	}
+	return link
 }
 
 // siteLink returns the address on the site for a link in a Markdown page. For files
