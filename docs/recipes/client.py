@@ -1,45 +1,45 @@
-"""Appends, reads, subscribes with a filter, and shares a persistent
-subscription, with the Python client (pip install esdbclient).
+"""Reads a stream, its category and $all, follows $all with two filters, and shares
+a persistent subscription, with the Python client (pip install esdbclient).
 
-    python client.py 'esdb://127.0.0.1:2113?tls=false'
+    python client.py 'esdb://127.0.0.1:2113?tls=false' match-…
 """
 
 import json
+import re
 import sys
 import threading
 import uuid
 
-from esdbclient import EventStoreDBClient, NewEvent, StreamState
+from esdbclient import EventStoreDBClient
 
-client = EventStoreDBClient(uri=sys.argv[1])
-category = "recipe" + uuid.uuid4().hex
-stream = category + "-1"
+client, stream = EventStoreDBClient(uri=sys.argv[1]), sys.argv[2]
 
-events = [NewEvent(type="Counted", data=json.dumps({"n": n}).encode()) for n in range(10)]
-client.append_to_stream(stream, current_version=StreamState.NO_STREAM, events=events)
+events = list(client.get_stream(stream))
+category = "$ce-" + stream.split("-")[0]
+in_category = [e for e in client.get_stream(category, resolve_links=True) if e.stream_name == stream]
 
-read = [json.loads(e.data)["n"] for e in client.get_stream(stream)]
-assert read == list(range(10))
-in_category = client.get_stream("$ce-" + category, resolve_links=True)
-
-# A catch-up subscription continues with new events; here ten events are enough.
+# A catch-up subscription continues with new events. This one stops after the
+# stored ones.
 subscribed = 0
-with client.subscribe_to_all(filter_include=[stream], filter_by_stream_name=True) as subscription:
+with client.subscribe_to_all(filter_include=[re.escape(stream)], filter_by_stream_name=True) as subscription:
     for event in subscription:
         subscribed += 1
-        if subscribed == 10:
+        if subscribed == len(events):
             break
 
-# By default, the client leaves out system events, with a filter.
-defaults = sum(1 for _ in client.read_all())
+# By default, the client sends a filter that leaves out system events.
+defaults = 0
 with client.subscribe_to_all() as subscription:
     for event in subscription:
-        assert event.type == "Counted"
-        if event.stream_position == 9:
+        assert not event.type.startswith("$")
+        defaults += event.stream_name == stream
+        if defaults == len(events):
             break
 
 # Two workers share a persistent subscription: each event goes to one of them.
-client.create_subscription_to_stream("workers", stream, from_end=False)
+# The name of the group must be new, because other clients may have groups too.
+group = "workers-" + uuid.uuid4().hex
+client.create_subscription_to_stream(group, stream, from_end=False)
 seen, lock = [], threading.Lock()
 
 
@@ -48,16 +48,17 @@ def work(subscription):
         subscription.ack(event)
         with lock:
             seen.append(event.stream_position)
-            if len(seen) == 10:
+            if len(seen) == len(events):
                 for s in subscriptions:
                     s.stop()
 
 
-subscriptions = [client.read_subscription_to_stream("workers", stream) for _ in range(2)]
+subscriptions = [client.read_subscription_to_stream(group, stream) for _ in range(2)]
 workers = [threading.Thread(target=work, args=(s,), daemon=True) for s in subscriptions]
 for w in workers:
     w.start()
 for w in workers:
     w.join(60)
-print(json.dumps({"read": len(read), "category": len(in_category), "subscribed": subscribed, "defaults": defaults, "shared": len(set(seen))}))
+client.delete_subscription(group, stream)
+print(json.dumps({"read": len(events), "category": len(in_category), "subscribed": subscribed, "defaults": defaults, "shared": len(set(seen))}))
 client.close()

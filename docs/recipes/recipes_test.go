@@ -1,5 +1,5 @@
-// Package recipes_test runs the recipes of this folder against the embedded
-// node, as an analyst would.
+// Package recipes_test runs the recipes of this folder against a read-only node, as
+// an analyst would.
 package recipes_test
 
 import (
@@ -7,34 +7,63 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"hexarena/eventstore/node"
 )
 
-// serve returns the connection string of a fresh node.
-func serve(t *testing.T) string {
+// serve returns the arguments of a recipe: the connection string of a read-only node,
+// and the name of a stream with ten events. The node contains other streams too.
+func serve(t *testing.T) (arguments []string) {
 	t.Helper()
 	n, err := node.Open(node.Options{Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	served := make(chan error, 1)
-	go func() { served <- n.Serve(l) }()
+	served := make(chan error, 2)
+	address := func(serve func(net.Listener) error) string {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		go func() { served <- serve(l) }()
+		return "esdb://" + l.Addr().String() + "?tls=false"
+	}
+	feed, public := address(n.Serve), address(n.ServeReadOnly)
 	t.Cleanup(func() {
 		require.NoError(t, n.Close())
-		require.NoError(t, <-served)
+		require.NoError(t, errors.Join(<-served, <-served))
 	})
-	return "esdb://" + l.Addr().String() + "?tls=false"
+	stream := "match-" + uuid.NewString()
+	for _, name := range []string{"match-" + uuid.NewString(), stream, "ladder-standard"} {
+		appendTen(t, feed, name)
+	}
+	return []string{public, stream}
+}
+
+func appendTen(t *testing.T, address, stream string) {
+	t.Helper()
+	settings, err := esdb.ParseConnectionString(address)
+	require.NoError(t, err)
+	settings.Logger = esdb.NoopLogging()
+	client, err := esdb.NewClient(settings)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, client.Close()) }()
+	var events []esdb.EventData
+	for n := range 10 {
+		events = append(events, esdb.EventData{EventID: uuid.New(), EventType: "DiceRolled", ContentType: esdb.ContentTypeJson, Data: fmt.Appendf(nil, `{"n":%d}`, n)})
+	}
+	_, err = client.AppendToStream(t.Context(), stream, esdb.AppendToStreamOptions{ExpectedRevision: esdb.NoStream{}}, events...)
+	require.NoError(t, err)
 }
 
 // cached returns a path in the folder that `make deps` and `make clients` fill.
@@ -45,8 +74,8 @@ func cached(t *testing.T, path ...string) string {
 	return filepath.Join(append([]string{cache, "hexarena"}, path...)...)
 }
 
-// require10 runs a recipe. It requires that the recipe counts ten events in
-// each of the given ways.
+// require10 runs a recipe. It requires that the recipe counts the ten events of its
+// stream in each of the given ways.
 func require10(t *testing.T, patience time.Duration, env []string, dir, name string, args []string, ways ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -71,7 +100,7 @@ func require10(t *testing.T, patience time.Duration, env []string, dir, name str
 var everyWay = []string{"read", "category", "subscribed", "defaults", "shared"}
 
 func TestGo(t *testing.T) {
-	require10(t, 5*time.Minute, nil, "", "go", []string{"run", "-tags", "recipe", "./go", serve(t)}, everyWay...)
+	require10(t, 5*time.Minute, nil, "", "go", append([]string{"run", "-tags", "recipe", "./go"}, serve(t)...), everyWay...)
 }
 
 func TestNodeJS(t *testing.T) {
@@ -87,7 +116,7 @@ func TestNodeJS(t *testing.T) {
 	if installed, _ := os.ReadFile(cached(t, "npm", "modules")); !bytes.Equal(bytes.TrimSpace(installed), want[1]) {
 		t.Skip("needs @eventstore/db-client of npm: run make deps")
 	}
-	require10(t, 5*time.Minute, []string{"NODE_MODULES=" + modules}, "", "node", []string{"client.mjs", serve(t)}, everyWay...)
+	require10(t, 5*time.Minute, []string{"NODE_MODULES=" + modules}, "", "node", append([]string{"client.mjs"}, serve(t)...), everyWay...)
 }
 
 func TestPython(t *testing.T) {
@@ -95,7 +124,7 @@ func TestPython(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), python, "-c", "import esdbclient").CombinedOutput(); err != nil {
 		t.Skipf("needs esdbclient of PyPI: run make deps (%v %s)", err, out)
 	}
-	require10(t, 5*time.Minute, nil, "", python, []string{"client.py", serve(t)}, everyWay...)
+	require10(t, 5*time.Minute, nil, "", python, append([]string{"client.py"}, serve(t)...), everyWay...)
 }
 
 // requireClients skips a test that takes minutes to build a client, unless
@@ -113,12 +142,12 @@ func requireClients(t *testing.T, tool, install string) {
 func TestJava(t *testing.T) {
 	requireClients(t, "mvn", "on Debian, apt-get install maven")
 	require10(t, 10*time.Minute, nil, "java", "mvn", []string{
-		"-q", "-B", "-Dmaven.repo.local=" + cached(t, "maven"), "-Dfolder=" + cached(t, "java"), "compile", "exec:java", "-Dexec.args=" + serve(t),
+		"-q", "-B", "-Dmaven.repo.local=" + cached(t, "maven"), "-Dfolder=" + cached(t, "java"), "compile", "exec:java", "-Dexec.args=" + strings.Join(serve(t), " "),
 	}, "read", "subscribed", "shared")
 }
 
 func TestRust(t *testing.T) {
 	requireClients(t, "cargo", "rustup installs it")
 	require10(t, 15*time.Minute, []string{"CARGO_HOME=" + cached(t, "cargo"), "CARGO_TARGET_DIR=" + cached(t, "cargo-target")}, "rust", "cargo",
-		[]string{"run", "-q", "--locked", "--", serve(t)}, "read", "subscribed", "shared")
+		append([]string{"run", "-q", "--locked", "--"}, serve(t)...), "read", "subscribed", "shared")
 }

@@ -1,15 +1,18 @@
 //go:build recipe
 
-// Command go appends, reads, subscribes with a filter, and shares a persistent
-// subscription, with the official Go client.
+// Command go reads a stream and its category, follows $all with two filters, and
+// shares a persistent subscription, with the official Go client.
 //
-//	go run -tags recipe ./docs/recipes/go 'esdb://127.0.0.1:2113?tls=false'
+//	go run -tags recipe ./docs/recipes/go 'esdb://127.0.0.1:2113?tls=false' match-…
 package main
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"strings"
 	"time"
@@ -19,13 +22,13 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1]); err != nil {
+	if err := run(os.Args[1], os.Args[2]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(address string) error {
+func run(address, stream string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	settings, err := esdb.ParseConnectionString(address)
@@ -38,102 +41,97 @@ func run(address string) error {
 		return err
 	}
 	defer client.Close()
-	category := "recipe" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	stream := category + "-1"
-
-	var events []esdb.EventData
-	for n := range 10 {
-		events = append(events, esdb.EventData{EventID: uuid.New(), EventType: "Counted", ContentType: esdb.ContentTypeJson, Data: fmt.Appendf(nil, `{"n":%d}`, n)})
-	}
-	if _, err := client.AppendToStream(ctx, stream, esdb.AppendToStreamOptions{ExpectedRevision: esdb.NoStream{}}, events...); err != nil {
-		return err
-	}
-	read, err := count(client.ReadStream(ctx, stream, esdb.ReadStreamOptions{From: esdb.Start{}}, 100))
+	read, err := count(ctx, client, stream, stream)
 	if err != nil {
 		return err
 	}
-	inCategory, err := count(client.ReadStream(ctx, "$ce-"+category, esdb.ReadStreamOptions{From: esdb.Start{}, ResolveLinkTos: true}, 100))
+	category, _, _ := strings.Cut(stream, "-")
+	inCategory, err := count(ctx, client, "$ce-"+category, stream)
 	if err != nil {
 		return err
 	}
-	subscribed, err := subscribe(ctx, client, &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: []string{stream}})
+	subscribed, err := subscribe(ctx, client, stream, read, &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: []string{stream}})
 	if err != nil {
 		return err
 	}
-	defaults, err := subscribe(ctx, client, esdb.ExcludeSystemEventsFilter())
+	defaults, err := subscribe(ctx, client, stream, read, esdb.ExcludeSystemEventsFilter())
 	if err != nil {
 		return err
 	}
-	shared, err := share(ctx, client, stream)
+	shared, err := share(ctx, client, stream, read)
 	if err != nil {
 		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(map[string]int{"read": read, "category": inCategory, "subscribed": subscribed, "defaults": defaults, "shared": shared})
 }
 
-func count(events *esdb.ReadStream, err error) (n int, _ error) {
+// count reads a stream, which may consist of links, and counts the events that are
+// stored in the stream origin.
+func count(ctx context.Context, client *esdb.Client, stream, origin string) (n int, err error) {
+	events, err := client.ReadStream(ctx, stream, esdb.ReadStreamOptions{From: esdb.Start{}, ResolveLinkTos: true}, math.MaxUint64)
 	if err != nil {
 		return 0, err
 	}
 	defer events.Close()
-	for _, err = events.Recv(); err == nil; _, err = events.Recv() {
-		n++
+	for {
+		e, err := events.Recv()
+		switch {
+		case errors.Is(err, io.EOF):
+			return n, nil
+		case err != nil:
+			return n, err
+		case e.Event.StreamID == origin:
+			n++
+		}
 	}
-	return n, nil
 }
 
-// subscribe reads the stored events that a filter selects. It would continue with new
-// ones.
-func subscribe(ctx context.Context, client *esdb.Client, filter *esdb.SubscriptionFilter) (n int, err error) {
+// subscribe follows $all with a filter until it has seen the given number of events
+// of a stream. A subscription would continue with new events.
+func subscribe(ctx context.Context, client *esdb.Client, stream string, stored int, filter *esdb.SubscriptionFilter) (n int, err error) {
 	subscription, err := client.SubscribeToAll(ctx, esdb.SubscribeToAllOptions{From: esdb.Start{}, Filter: filter})
 	if err != nil {
 		return 0, err
 	}
 	defer subscription.Close()
-	for n < 10 {
+	for n < stored {
 		switch e := subscription.Recv(); {
 		case e.SubscriptionDropped != nil:
 			return n, e.SubscriptionDropped.Error
 		case e.EventAppeared != nil:
-			if kind := e.EventAppeared.OriginalEvent().EventType; kind != "Counted" {
-				return n, fmt.Errorf("the filter selected %s", kind)
+			event := e.EventAppeared.OriginalEvent()
+			if strings.HasPrefix(event.EventType, "$") {
+				return n, fmt.Errorf("the filter selected %s", event.EventType)
 			}
-			n++
+			if event.StreamID == stream {
+				n++
+			}
 		}
 	}
 	return n, nil
 }
 
-// share lets two workers share a persistent subscription.
-func share(ctx context.Context, client *esdb.Client, stream string) (n int, err error) {
-	err = client.CreatePersistentSubscription(ctx, stream, "workers", esdb.PersistentStreamSubscriptionOptions{StartFrom: esdb.Start{}})
+// share lets two workers share a persistent subscription. The name of the group is
+// new, because other clients may have groups too.
+func share(ctx context.Context, client *esdb.Client, stream string, stored int) (n int, err error) {
+	group := "workers-" + uuid.NewString()
+	err = client.CreatePersistentSubscription(ctx, stream, group, esdb.PersistentStreamSubscriptionOptions{StartFrom: esdb.Start{}})
 	if err != nil {
 		return 0, err
 	}
-	done, failed := make(chan bool, 100), make(chan error, 2)
+	defer func() {
+		err = errors.Join(err, client.DeletePersistentSubscription(ctx, stream, group, esdb.DeletePersistentSubscriptionOptions{}))
+	}()
+	done, failed := make(chan bool, stored), make(chan error, 2)
 	for range 2 {
-		worker, err := client.SubscribeToPersistentSubscription(ctx, stream, "workers", esdb.SubscribeToPersistentSubscriptionOptions{BufferSize: 2})
+		worker, err := client.SubscribeToPersistentSubscription(ctx, stream, group, esdb.SubscribeToPersistentSubscriptionOptions{BufferSize: 2})
 		if err != nil {
 			return 0, err
 		}
 		defer worker.Close()
-		go func() {
-			for {
-				switch e := worker.Recv(); {
-				case e.SubscriptionDropped != nil:
-					failed <- e.SubscriptionDropped.Error
-					return
-				case e.EventAppeared != nil:
-					if err := worker.Ack(e.EventAppeared.Event); err != nil {
-						failed <- err
-						return
-					}
-					done <- true
-				}
-			}
-		}()
+		go work(worker, done, failed)
 	}
-	for n < 10 {
+	for n < stored {
 		select {
 		case <-done:
 			n++
@@ -142,4 +140,21 @@ func share(ctx context.Context, client *esdb.Client, stream string) (n int, err 
 		}
 	}
 	return n, nil
+}
+
+// work acknowledges each event that a worker receives.
+func work(worker *esdb.PersistentSubscription, done chan<- bool, failed chan<- error) {
+	for {
+		switch e := worker.Recv(); {
+		case e.SubscriptionDropped != nil:
+			failed <- e.SubscriptionDropped.Error
+			return
+		case e.EventAppeared != nil:
+			if err := worker.Ack(e.EventAppeared.Event); err != nil {
+				failed <- err
+				return
+			}
+			done <- true
+		}
+	}
 }

@@ -1,27 +1,21 @@
 import com.eventstore.dbclient.*;
-import java.nio.charset.StandardCharsets;
 import java.util.*;
 import java.util.concurrent.*;
 
 /**
- * Appends, reads, subscribes with a filter, and shares a persistent
- * subscription, with the official Java client.
+ * Reads a stream, follows $all with a filter, and shares a persistent
+ * subscription, with the official Java client. The arguments are a connection
+ * string and the name of a stream, for example match-….
  */
 public class Recipe {
     public static void main(String[] args) throws Exception {
         EventStoreDBClientSettings settings = EventStoreDBConnectionString.parseOrThrow(args[0]);
         EventStoreDBClient client = EventStoreDBClient.create(settings);
-        String stream = "recipe" + UUID.randomUUID().toString().replace("-", "") + "-1";
-
-        List<EventData> events = new ArrayList<>();
-        for (int n = 0; n < 10; n++) {
-            events.add(EventData.builderAsJson("Counted", ("{\"n\":" + n + "}").getBytes(StandardCharsets.UTF_8)).build());
-        }
-        client.appendToStream(stream, AppendToStreamOptions.get().expectedRevision(ExpectedRevision.noStream()), events.iterator()).get();
+        String stream = args[1];
 
         int read = client.readStream(stream, ReadStreamOptions.get().fromStart()).get().getEvents().size();
 
-        CountDownLatch subscribed = new CountDownLatch(10);
+        CountDownLatch subscribed = new CountDownLatch(read);
         SubscriptionFilter filter = SubscriptionFilter.newBuilder().addStreamNamePrefix(stream).build();
         Subscription subscription = client.subscribeToAll(new SubscriptionListener() {
             @Override
@@ -33,9 +27,10 @@ public class Recipe {
         subscription.stop();
 
         EventStoreDBPersistentSubscriptionsClient workers = EventStoreDBPersistentSubscriptionsClient.create(settings);
-        workers.createToStream(stream, "workers", CreatePersistentSubscriptionToStreamOptions.get().fromStart()).get();
-        CountDownLatch shared = new CountDownLatch(10);
-        PersistentSubscription worker = workers.subscribeToStream(stream, "workers", new PersistentSubscriptionListener() {
+        String group = "workers-" + UUID.randomUUID(); // other clients may have groups too
+        workers.createToStream(stream, group, CreatePersistentSubscriptionToStreamOptions.get().fromStart()).get();
+        CountDownLatch shared = new CountDownLatch(read);
+        PersistentSubscription worker = workers.subscribeToStream(stream, group, new PersistentSubscriptionListener() {
             @Override
             public void onEvent(PersistentSubscription s, int retries, ResolvedEvent e) {
                 s.ack(e);
@@ -44,7 +39,8 @@ public class Recipe {
         }).get();
         shared.await(10, TimeUnit.SECONDS);
         worker.stop();
-        System.out.printf("{\"read\":%d,\"subscribed\":%d,\"shared\":%d}%n", read, 10 - subscribed.getCount(), 10 - shared.getCount());
+        workers.deleteToStream(stream, group).get();
+        System.out.printf("{\"read\":%d,\"subscribed\":%d,\"shared\":%d}%n", read, read - subscribed.getCount(), read - shared.getCount());
         workers.shutdown().get();
         client.shutdown().get();
         System.exit(0);
