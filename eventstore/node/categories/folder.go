@@ -44,14 +44,14 @@ func (c *Categories) openIndex() (storage.Index, uint64, error) {
 		return storage.Index{}, 0, err
 	}
 	c.mu.Lock()
-	c.cause = nil // it concerned the removed index
+	c.cause = nil // the old cause was about the removed index
 	c.mu.Unlock()
 	index, err = c.openFolder()
 	return index, 0, err
 }
 
 // openFolder opens the Pebble store. If the store fails later, only the
-// goroutine that uses it ends, and the log continues.
+// goroutine that uses the store stops. The log keeps working.
 func (c *Categories) openFolder() (storage.Index, error) {
 	o := &pebble.Options{FS: c.fs, MemTableSize: categoriesMemory, CacheSize: categoriesMemory, DisableWAL: true}
 	damage := func(info pebble.DataCorruptionInfo) { c.broken(fmt.Errorf("%w: %w", record.ErrDamaged, info.Details)) }

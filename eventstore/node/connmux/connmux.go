@@ -94,7 +94,7 @@ func (m *Mux) count(conn net.Conn) net.Conn {
 	return &counted{Conn: conn, give: sync.OnceFunc(func() { m.Connections.Give(network) })}
 }
 
-// counted is a connection that counts until it is closed.
+// counted is a connection that counts toward the limit until it is closed.
 type counted struct {
 	net.Conn
 	give func()

@@ -50,8 +50,8 @@ func New(fs vfs.FS, dir string, fatal func(error)) *Disk {
 // change stops the log.
 func (d *Disk) SetGuard(on bool) { d.guarded.Store(on) }
 
-// Release ends the guard of a log that has failed, and lets the goroutines that
-// it has blocked return their errors.
+// Release turns off the guard after the log has failed. The goroutines that the
+// guard has blocked then return their errors.
 func (d *Disk) Release() {
 	d.guarded.Store(false)
 	close(d.over)

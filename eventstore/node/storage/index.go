@@ -125,7 +125,7 @@ func (x Index) Entries(stream string, from, to, limit uint64) (Entries, error) {
 }
 
 // ReadPage reads a page of a stream with a view. read returns the event of an
-// entry, or ok false if the event no longer exists.
+// entry, or ok == false if the event no longer exists.
 func (x Index) ReadPage(stream string, v View, r Range, read func(revision, position uint64) (e record.Record, ok bool, err error)) (p Page, err error) {
 	low, high := r.bounds(v)
 	if v.Last < 0 || low > high {

@@ -196,7 +196,7 @@ func (s *Store) readable(format string) error {
 		ErrWrongFormat, s.dir, strings.Trim(strconv.Quote(format), `"`), formatWhole, formatScavenged)
 }
 
-// without classifies a Pebble store without a format version. An empty store is a
+// without classifies a Pebble store that has no format version. An empty store is a
 // log whose creation was interrupted. Any other store belongs to another program.
 func (s *Store) without() error {
 	it, err := s.DB.NewIter(nil)
@@ -224,8 +224,8 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.lock.Close())
 }
 
-// AbandonAfter is how long Close waits until nobody writes to a failed log. The
-// log may then take the same time to close.
+// AbandonAfter is how long Close waits for the last writers of a failed log to
+// finish. Closing the log may then take as long again.
 const AbandonAfter = time.Second
 
 // ErrAbandoned means that a failed log cannot be closed, because Pebble still
