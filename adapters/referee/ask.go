@@ -21,7 +21,7 @@ var errWall = errors.New("the wall clock has run out")
 // outcomes in the order of the decisions. If the clock reaches wall first, the
 // error is errWall. If an operator aborts the match, the error is the Order. If
 // ctx ends, the error is errStopped. After an error, the outcomes of open decisions
-// contain only the time that these have used.
+// contain only the time that those decisions have used.
 func (p *run) ask(ctx context.Context, wall time.Duration) ([]match.Outcome, error) {
 	ctx, stop := p.withLimits(ctx, wall)
 	defer stop()
@@ -143,7 +143,7 @@ func (p *run) connect(ctx context.Context, s *seat, o *openDecision) *connection
 	return nil
 }
 
-// notAllowed reports whether dialing again is useless.
+// notAllowed reports whether err means that dialing again cannot succeed.
 func notAllowed(err error) bool {
 	var refused interface{ NotAllowed() bool }
 	return errors.As(err, &refused) && refused.NotAllowed()

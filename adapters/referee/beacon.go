@@ -33,8 +33,8 @@ func (u unstarted) Error() string { return "the match ends before it starts: " +
 // requireBeacon returns nil if this process can get the round that the table
 // names. If not, it reports an error and waits for an operator: the match
 // resumes after a restart with the right chain, or ends with an order. It is
-// not voided automatically, because the round exists, and a restart without
-// the beacon must not give the match another seed.
+// not voided automatically: the round exists, and a restart without the beacon
+// must not give the match another seed.
 func (p *run) requireBeacon(ctx context.Context) error {
 	named, available := p.seating.Beacon, p.options.Beacon
 	if named == nil || available != nil && available.Chain().Hash == named.Chain {
@@ -50,9 +50,10 @@ func (p *run) requireBeacon(ctx context.Context) error {
 	}
 }
 
-// reportLateDial logs that the named round has appeared before the bots are
-// dialed, for example because the process was restarted. Bots then get the number
-// of a round that is already known. Owners who note the time can see that too.
+// reportLateDial logs that the named round was published before the bots are
+// dialed, for example because the process was restarted. The bots then get the
+// number of a round that is already known. Owners who record the time of the dial
+// can see this too.
 func (p *run) reportLateDial() {
 	named := p.seating.Beacon
 	if named == nil {

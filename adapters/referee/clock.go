@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	beatEvery = 250 * time.Millisecond // between the clock's own reads of the time
+	beatEvery = 250 * time.Millisecond // how often the clock reads the time by itself
 	longGap   = time.Second            // a longer gap between two reads means that the process was paused
 )
 

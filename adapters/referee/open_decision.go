@@ -9,19 +9,19 @@ import (
 
 // openDecision is a decision that was sent to a seat, and its outcome. The
 // decision closes at the first of these events: a frame arrives that is not
-// an answer for an older decision, the line is lost, or the deadline passes. The
+// an answer to an older decision, the line is lost, or the deadline passes. The
 // seat's lock guards all fields.
 type openDecision struct {
 	match    *match.Match
 	decision match.Decision
 	allowed  match.Allowance
 	began    time.Duration // when the seat's time began to run, on the referee's clock
-	since    time.Duration // when the decision was sent; equals began before that, and if the line was up
+	since    time.Duration // when the decision was sent; equal to began until then, and always if the line was up
 	until    time.Duration
 	dialed   bool // whether the line was down and had to be dialed first
 	sent     bool // whether the referee has begun to write the request
 
-	heard   bool // whether a complete frame has arrived, even an answer for an older decision
+	heard   bool // whether a complete frame has arrived, even an answer to an older decision
 	closed  bool
 	outcome match.Outcome
 	done    chan struct{} // closed when the decision closes
@@ -33,8 +33,8 @@ func (p *run) newOpenDecision(d match.Decision) *openDecision {
 	return &openDecision{match: &p.state, decision: d, allowed: allowed, began: now, since: now, until: until, done: make(chan struct{})}
 }
 
-// redialMs returns the time that passed before the request was written, because the
-// line was down.
+// redialMs returns how many milliseconds the request was delayed because the line
+// was down.
 func (o *openDecision) redialMs() int64 { return (o.since - o.began).Milliseconds() }
 
 // receive handles data from the seat's line.

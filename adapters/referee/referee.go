@@ -34,10 +34,10 @@ type Line interface {
 	Close()
 }
 
-// Dial opens the socket of a match. The end of ctx stops the dial but does not
-// close the line. The returned nonce is the bot's nonce, or empty if the bot sent
+// Dial opens the socket of a match. If ctx ends, the dial stops, but a line that is
+// already open stays open. The returned nonce is the bot's nonce, or empty if the bot sent
 // no valid nonce. If the error has a method NotAllowed() bool that returns true,
-// dialing again is useless.
+// dialing again cannot succeed.
 //
 // The line's reader calls receive, one call at a time, possibly before Dial
 // returns. For a text frame, cause is empty, and receive may retain the frame.
@@ -45,8 +45,8 @@ type Line interface {
 // is match.CauseOversized. In the last call, it is match.CauseDropped.
 type Dial func(ctx context.Context, url, matchID string, u Upgrade, receive func(frame []byte, cause string)) (line Line, nonce string, err error)
 
-// Upgrade contains the bot and the facts about its match that an upgrade request
-// contains.
+// Upgrade holds what an upgrade request tells a bot: which bot it is for, and the
+// facts about its match.
 type Upgrade struct {
 	BotID       string
 	Commitment  string // 64 hex digits

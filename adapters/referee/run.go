@@ -16,7 +16,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// run is one match while this process plays the match. One goroutine owns the
+// run is one match while this process plays it. One goroutine owns the
 // run. It shares only the seats with the goroutines that read the lines, and
 // each seat has a lock.
 //
@@ -52,7 +52,7 @@ type run struct {
 	last     uuid.UUID           // id of the last stored event
 	played   time.Duration       // the time played, up to the last append
 	used     match.Clocks        // the time that each seat has used, up to the last append
-	redialed []int64             // the time of redialing each seat in the batch to append, in milliseconds; nil if no seat was redialed
+	redialed []int64             // for each seat, how long redialing took in the batch to append, in milliseconds; nil if no seat was redialed
 	request  string              // id of the operator's request to abort the match
 
 	seats   []*seat // in table order, and in the order of play once the match has started
@@ -199,8 +199,8 @@ func (p *run) writeLadder(ctx context.Context) error {
 	return nil
 }
 
-// stored returns the error of a match whose result was written to the ladder
-// with err.
+// stored returns the error of a match, given the err of writing its result to the
+// ladder.
 func (p *run) stored(ctx context.Context, err error) error {
 	switch {
 	case err == nil, errors.Is(err, ladder.ErrAlreadyFinished):

@@ -94,7 +94,7 @@ func (s *seat) drop(c *connection) {
 	}
 }
 
-// lose removes a line on which a send failed from the seat.
+// lose removes the seat's line after a send on it has failed.
 func (s *seat) lose(c *connection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

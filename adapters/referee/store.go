@@ -10,7 +10,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// errUnreadable reports that stored events cannot be folded. A retry does not
+// errUnreadable reports that stored events cannot be folded. Retrying does not
 // help.
 var errUnreadable = errors.New("the match's stream cannot be folded")
 
@@ -94,8 +94,8 @@ func (p *run) metadata() eventstore.Metadata {
 }
 
 // retry retries a call to the log until ctx ends. Then it returns errStopped.
-// The end of ctx does not cancel a call in progress, so that an answer that is
-// being stored is not lost.
+// It does not cancel a call that is already in progress when ctx ends. Otherwise,
+// an answer that is being stored could be lost.
 func (p *run) retry(ctx context.Context, call func(context.Context) error) error {
 	err := eventstore.Retry(ctx, func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventstore.AttemptTime)
