@@ -1,15 +1,14 @@
 // Package notices emails owners about what happened to their accounts: the arena
 // paused a bot that missed its matches, or a key moved to another account. Call
-// [Notifier.Run] to send the emails, and [Notifier.PauseForMisses] for each bot to
-// pause.
+// [Notifier.Run] to send the emails, and [Notifier.PauseForMisses] for each bot
+// that must be paused.
 //
 // An event of the account records that the email was sent. So the package
 // retries a failed email, even after a restart, and does not repeat an email
 // that was recorded.
 //
 // The package does not know which bots miss matches, why a key moves, or how an
-// email is delivered. The packages matchmaker, auth and mail are responsible for
-// this.
+// email is delivered. The packages matchmaker, auth and mail do that.
 package notices
 
 import (
@@ -35,13 +34,14 @@ type Accounts interface {
 // Directory finds bots.
 type Directory interface {
 	Bot(botID string) (directory.Bot, bool)
-	// NoticesOwed lists the paused bots and the moved keys for which no email was
-	// sent yet.
+	// NoticesOwed lists the paused bots and the moved keys for which no email
+	// has been sent yet.
 	NoticesOwed() ([]directory.Bot, []directory.Key)
 }
 
-// Mailer sends emails. Each method returns when a mail server or a folder has the
-// email. page is the URL of the web page on which the owner can act.
+// Mailer sends emails. Each method returns once a mail server has accepted the
+// email or it is stored in a folder. page is the URL of the web page on which the
+// owner can act.
 type Mailer interface {
 	SendBotPaused(ctx context.Context, to string, b owner.Bot, page string) error
 	SendKeyMoved(ctx context.Context, to string, k owner.Key, page string) error
@@ -64,8 +64,8 @@ const (
 	useless   = 7 * 24 * time.Hour // after this time the email is no longer sent
 )
 
-// Notifier pauses bots and sends emails to owners. It is safe for concurrent use,
-// except for Run. Only one process on each log may call Run, and only once.
+// Notifier pauses bots and sends emails to owners. All methods except Run are safe
+// for concurrent use. Only one process on each log may call Run, and only once.
 type Notifier struct {
 	o         Options
 	dashboard string

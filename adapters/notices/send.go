@@ -65,7 +65,7 @@ func (n *Notifier) owed() []notice {
 }
 
 // errLater delays an email because the owner has already received the maximum
-// number of emails for one hour.
+// number of emails per hour.
 var errLater = errors.New("the owner has received the maximum number of emails for one hour")
 
 // send sends one email and then records it. If the process ends in between, the
