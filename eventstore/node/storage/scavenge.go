@@ -214,8 +214,8 @@ func (s *Store) Purge(ctx context.Context, progress Progress) error {
 	}
 }
 
-// renewLogs replaces every write-ahead log with a new file, whether the log is in
-// use or kept for reuse.
+// renewLogs replaces every write-ahead log with a new file, both those in use and
+// those kept for reuse.
 func (s *Store) renewLogs(ctx context.Context) error {
 	old, err := disk.WALs(s.fs, s.dir)
 	if err != nil {
