@@ -47,7 +47,7 @@ func (c *call) claimHandle(handle string) error {
 			if err != nil {
 				return nil, err
 			}
-			abandoned = !holder.Keeps(handle, c.meta.At)
+			abandoned = n.Abandoned(handle, holder, c.meta.At)
 		}
 		return n.Claim(me, c.meta.At, abandoned)
 	})

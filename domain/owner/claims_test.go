@@ -85,8 +85,9 @@ func TestClaimHandle(t *testing.T) {
 		"taken":                              {given(claimed), "o2", time.Hour, false, nil, ErrHandleTaken},
 		"abandoned":                          {given(claimed), "o2", time.Hour, true, mine("o2"), nil},
 		"an owner's own claim, made again":   {given(claimed), "o1", time.Hour, false, mine("o1"), nil},
-		"given up by another":                {given(claimed, released), "o2", HandleReserved - 1, false, nil, ErrHandleTaken},
-		"given up by another, 30 days later": {given(claimed, released), "o2", HandleReserved, false, mine("o2"), nil},
+		"given up by another":                {given(claimed, released), "o2", HandleReserved - 1, true, nil, ErrHandleTaken},
+		"given up by another, 30 days later": {given(claimed, released), "o2", HandleReserved, true, mine("o2"), nil},
+		"released, but still used":           {given(claimed, released), "o2", HandleReserved, false, nil, ErrHandleTaken},
 		"given up by oneself":                {given(claimed, released), "o1", 0, false, mine("o1"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +104,22 @@ func TestContested(t *testing.T) {
 	require.False(t, claimed.Contested("o1", noon.Add(ClaimGrace)), "the owner's own claim")
 	require.False(t, Name{}.Contested("o2", noon), "a handle that nobody claimed")
 	released := EvolveName(claimed, NameReleased{OwnerID: "o1"}, noon)
-	require.False(t, released.Contested("o2", noon.Add(ClaimGrace)), "given up")
+	require.False(t, released.Contested("o2", noon.Add(HandleReserved-1)), "reserved")
+	require.True(t, released.Contested("o2", noon.Add(HandleReserved)), "released long ago")
+}
+
+func TestAbandoned(t *testing.T) {
+	held := fold(EvolveName, given(NameClaimed{OwnerID: "o1"}))
+	released := EvolveName(held, NameReleased{OwnerID: "o1"}, noon)
+	later := noon.Add(HandleReserved)
+	ada := Account{ID: "o1", Handle: "ada"}
+	deleted := Account{ID: "o1", Handle: "ada", Deleted: true}
+	require.False(t, held.Abandoned("ada", ada, later))
+	require.False(t, held.Abandoned("ada", deleted, later), "not released yet")
+	require.True(t, held.Abandoned("ada", Account{ID: "o1", Handle: "bob"}, later))
+	require.False(t, released.Abandoned("ada", ada, later), "the account has it again")
+	require.True(t, released.Abandoned("ada", deleted, later))
+	require.True(t, released.Abandoned("ada", Account{ID: "o1", Handle: "bob"}, later))
 }
 
 func TestReleaseHandle(t *testing.T) {

@@ -68,22 +68,36 @@ type Name struct {
 	Released time.Time // zero if not released
 }
 
-// Contested reports whether another owner's claim is past its grace period.
-// Such a claim is valid only if that owner's account uses the handle.
+// Contested reports whether another owner claimed the handle, and only that owner's
+// account tells whether the handle is free: the claim is past its grace period, or
+// it was released long enough ago. Concurrent changes of an account may release a
+// handle that the account has again, so a release does not prove that it is free.
 func (n Name) Contested(ownerID string, now time.Time) bool {
-	return n.OwnerID != "" && n.OwnerID != ownerID && n.Released.IsZero() && now.Sub(n.Since) >= ClaimGrace
+	switch {
+	case n.OwnerID == "" || n.OwnerID == ownerID:
+		return false
+	case !n.Released.IsZero():
+		return now.Sub(n.Released) >= HandleReserved
+	}
+	return now.Sub(n.Since) >= ClaimGrace
+}
+
+// Abandoned reports whether the account of the last claimant gives up a contested
+// handle. A deleted account keeps its handle until the handle is released.
+func (n Name) Abandoned(handle string, claimant Account, now time.Time) bool {
+	if n.Released.IsZero() {
+		return !claimant.Keeps(handle, now)
+	}
+	return claimant.Deleted || claimant.Handle != handle
 }
 
 // Claim gives the handle to an account that does not use it yet. If the account
 // has claimed the handle before, the grace period begins again. abandoned is
-// true if the existing claim is contested and the claimant's account does not
-// keep the handle. Claim may fail with ErrHandleTaken.
+// true if the existing claim is contested and Abandoned. Claim may fail with
+// ErrHandleTaken.
 func (n Name) Claim(ownerID string, now time.Time, abandoned bool) ([]Event, error) {
 	others := n.OwnerID != "" && n.OwnerID != ownerID
-	switch held := n.Released.IsZero(); {
-	case others && held && !abandoned:
-		return nil, ErrHandleTaken
-	case others && !held && now.Sub(n.Released) < HandleReserved:
+	if others && !(abandoned && n.Contested(ownerID, now)) {
 		return nil, ErrHandleTaken
 	}
 	return []Event{NameClaimed{OwnerID: ownerID}}, nil
