@@ -57,7 +57,9 @@ func TestTilesOfARunningArenaAreWhole(t *testing.T) {
 	closeLog()
 	s.start()
 	s.join(goodPlayers(t, 4, &eventTrigger{})...)
-	eventually(t, "two matches are rated", func() bool { return len(s.list(matches.Completed)) >= 2 })
+	// A signed head follows the rating of a match. Before the third match, the arena
+	// publishes a head with its seating, so that head includes two ratings.
+	eventually(t, "three matches are rated", func() bool { return len(s.list(matches.Completed)) >= 3 })
 
 	verifier := verifierOf(t, s.base(), ladder.Standard)
 	root, err := url.Parse(s.base() + "/ladder/standard/")

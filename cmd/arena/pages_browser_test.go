@@ -109,11 +109,14 @@ func (b *tab) open(path string) {
 	b.do(chromedp.Navigate(b.base+path), chromedp.WaitReady(chromedp.CSS("main")))
 }
 
-// submit presses a button that leads to another page, and waits for that page.
+// submit presses a button that leads to another page, and waits for that page. A
+// script finds and presses the button in one step. With two steps, the page could
+// replace the button between them.
 func (b *tab) submit(button string) {
 	b.t.Helper()
-	b.do(chromedp.Evaluate[chromedp.Void](`void (document.documentElement.dataset.left = "yes")`))
-	b.do(chromedp.Click(chromedp.CSS(button)), chromedp.WaitNotPresent(chromedp.CSS("html[data-left]")), chromedp.WaitReady(chromedp.CSS("main")))
+	b.do(chromedp.WaitVisible(chromedp.CSS(button)))
+	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{ document.documentElement.dataset.left = "yes"; document.querySelector(%q).click() }`, button)))
+	b.do(chromedp.WaitNotPresent(chromedp.CSS("html[data-left]")), chromedp.WaitReady(chromedp.CSS("main")))
 }
 
 // fill writes into a field.
