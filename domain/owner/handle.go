@@ -97,7 +97,7 @@ func (n Name) Abandoned(handle string, claimant Account, now time.Time) bool {
 // ErrHandleTaken.
 func (n Name) Claim(ownerID string, now time.Time, abandoned bool) ([]Event, error) {
 	others := n.OwnerID != "" && n.OwnerID != ownerID
-	if others && !(abandoned && n.Contested(ownerID, now)) {
+	if others && (!abandoned || !n.Contested(ownerID, now)) {
 		return nil, ErrHandleTaken
 	}
 	return []Event{NameClaimed{OwnerID: ownerID}}, nil
