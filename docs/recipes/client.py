@@ -27,7 +27,9 @@ with client.subscribe_to_all(filter_include=[re.escape(stream)], filter_by_strea
         if subscribed == len(events):
             break
 
-# By default, the client sends a filter that leaves out system events.
+# By default, read_all and subscribe_to_all send a filter that leaves out system
+# events.
+assert sum(e.stream_name == stream for e in client.read_all()) == len(events)
 defaults = 0
 with client.subscribe_to_all() as subscription:
     for event in subscription:

@@ -18,10 +18,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"hexarena/eventstore"
+	"hexarena/eventstore/esdb"
 	"hexarena/eventstore/node"
 )
 
@@ -44,26 +45,24 @@ func serve(t *testing.T) (arguments []string) {
 		require.NoError(t, errors.Join(<-served, <-served))
 	})
 	stream := "match-" + uuid.NewString()
-	for _, name := range []string{"match-" + uuid.NewString(), stream, "ladder-standard"} {
-		appendTen(t, feed, name)
-	}
+	appendTen(t, feed, "match-"+uuid.NewString(), stream, "ladder-standard")
 	return []string{public, stream}
 }
 
-func appendTen(t *testing.T, address, stream string) {
+// appendTen appends ten events to each stream.
+func appendTen(t *testing.T, address string, streams ...string) {
 	t.Helper()
-	settings, err := esdb.ParseConnectionString(address)
+	log, err := esdb.Open(address, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
-	settings.Logger = esdb.NoopLogging()
-	client, err := esdb.NewClient(settings)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, client.Close()) }()
-	var events []esdb.EventData
-	for n := range 10 {
-		events = append(events, esdb.EventData{EventID: uuid.New(), EventType: "DiceRolled", ContentType: esdb.ContentTypeJson, Data: fmt.Appendf(nil, `{"n":%d}`, n)})
+	defer func() { require.NoError(t, log.Close()) }()
+	for _, stream := range streams {
+		var events []eventstore.Event
+		for n := range 10 {
+			events = append(events, eventstore.Event{ID: uuid.New(), Type: "DiceRolled", Data: fmt.Appendf(nil, `{"n":%d}`, n)})
+		}
+		_, err = log.Append(t.Context(), eventstore.StreamID(stream), eventstore.NoStream, events...)
+		require.NoError(t, err)
 	}
-	_, err = client.AppendToStream(t.Context(), stream, esdb.AppendToStreamOptions{ExpectedRevision: esdb.NoStream{}}, events...)
-	require.NoError(t, err)
 }
 
 // cached returns a path in the folder that `make deps` and `make clients` fill.
