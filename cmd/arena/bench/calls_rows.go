@@ -212,6 +212,7 @@ func (b *callsBench) pages() []callRow {
 		{what: "GET /dashboard (page)", path: fixed("/dashboard"), header: http.Header{"Cookie": {"session=none"}}},
 		{what: "POST /theme (page)", path: fixed("/theme"), body: "theme=dark", form: true},
 		{what: "GET /docs/{name} (page)", path: fixed("/docs/operations")},
+		{what: "GET /docs/{name}.md", path: fixed("/docs/operations.md")},
 		{what: "GET /docs/api (page)", path: fixed("/docs/api")},
 		{what: "GET /docs/audit/{file}", path: fixed("/docs/audit/vectors.json")},
 		{what: "GET /docs/audit/{file}, without gzip", path: fixed("/docs/audit/vectors.json"), header: http.Header{"Accept-Encoding": {"identity"}}},
