@@ -35,9 +35,9 @@ type Line interface {
 }
 
 // Dial opens the socket of a match. If ctx ends, the dial stops, but a line that is
-// already open stays open. The returned nonce is the bot's nonce, or empty if the bot sent
-// no valid nonce. If the error has a method NotAllowed() bool that returns true,
-// dialing again cannot succeed.
+// already open stays open. The returned nonce is the bot's nonce, or empty if the
+// bot sent no valid nonce. If the error has a method NotAllowed() bool that returns
+// true, dialing again cannot succeed.
 //
 // The line's reader calls receive, one call at a time, possibly before Dial
 // returns. For a text frame, cause is empty, and receive may retain the frame.

@@ -68,10 +68,11 @@ type Name struct {
 	Released time.Time // zero if not released
 }
 
-// Contested reports whether another owner claimed the handle, and only that owner's
-// account tells whether the handle is free: the claim is past its grace period, or
-// it was released long enough ago. Concurrent changes of an account may release a
-// handle that the account has again, so a release does not prove that it is free.
+// Contested reports whether another owner's claim is past its grace period, or was
+// released at least HandleReserved ago. Only that owner's account then tells whether
+// the handle is free; see Abandoned. The release itself does not tell: while several
+// calls change the account, one of them may release a handle that another has just
+// given back to the account.
 func (n Name) Contested(ownerID string, now time.Time) bool {
 	switch {
 	case n.OwnerID == "" || n.OwnerID == ownerID:
@@ -82,8 +83,9 @@ func (n Name) Contested(ownerID string, now time.Time) bool {
 	return now.Sub(n.Since) >= ClaimGrace
 }
 
-// Abandoned reports whether the account of the last claimant gives up a contested
-// handle. A deleted account keeps its handle until the handle is released.
+// Abandoned reports whether a contested handle is free. claimant is the account that
+// claimed the handle last. A deleted account keeps its handle until the handle is
+// released.
 func (n Name) Abandoned(handle string, claimant Account, now time.Time) bool {
 	if n.Released.IsZero() {
 		return !claimant.Keeps(handle, now)
@@ -93,8 +95,8 @@ func (n Name) Abandoned(handle string, claimant Account, now time.Time) bool {
 
 // Claim gives the handle to an account that does not use it yet. If the account
 // has claimed the handle before, the grace period begins again. abandoned is
-// true if the existing claim is contested and Abandoned. Claim may fail with
-// ErrHandleTaken.
+// the result of Abandoned; it matters only if the existing claim is contested. Claim
+// may fail with ErrHandleTaken.
 func (n Name) Claim(ownerID string, now time.Time, abandoned bool) ([]Event, error) {
 	others := n.OwnerID != "" && n.OwnerID != ownerID
 	if others && (!abandoned || !n.Contested(ownerID, now)) {

@@ -150,7 +150,7 @@ type readFS struct{ vfs.FS }
 // Lock does nothing: the caller already holds the lock.
 func (readFS) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 
-var errReadOnly = errors.New("the log is open for reading only")
+var errReadOnly = errors.New("the log is open read-only")
 
 // Create fails, like every other change.
 func (readFS) Create(string, vfs.DiskWriteCategory) (vfs.File, error) { return nil, errReadOnly }

@@ -143,8 +143,8 @@ func (s *Store) missing(stream string, revision, position uint64) error {
 	return record.Damaged(position, fmt.Sprintf("%s@%d is missing", stream, revision))
 }
 
-// skipped returns an error for the gap between the expected revision next and the
-// revision found, or nil if a scavenge left the gap.
+// skipped returns an error because the index has the revision found where next was
+// expected. It returns nil if a scavenge removed the revisions in between.
 func (s *Store) skipped(stream string, next, found uint64) error {
 	c, ok, err := s.cut(stream)
 	if err == nil && (!ok || found > c.first()) && found != record.TombstoneRevision {

@@ -205,5 +205,5 @@ func badEntry(value []byte) error {
 	return fmt.Errorf("%w: an index entry has %d bytes", record.ErrDamaged, len(value))
 }
 
-// CloseInto ends the iteration and joins its errors to err.
+// CloseInto ends the iteration and joins its errors with *err.
 func (e *Entries) CloseInto(err *error) { *err = errors.Join(*err, e.err, e.it.Close()) }
