@@ -37,8 +37,7 @@ func public(t testing.TB, events []match.Event) (list []string, claims int) {
 }
 
 // rehearsal plays a match again without faults. It uses the same seating and server
-// seed, but new bots answer. It returns the events, and a map from decision ids to
-// requests.
+// seed, but new bots. It returns the events, and a map from decision ids to requests.
 func rehearsal(t testing.TB, started match.Started, server seed.Seed) ([]match.Event, map[int]string) {
 	t.Helper()
 	m := match.New(server)

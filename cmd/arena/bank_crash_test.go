@@ -14,9 +14,9 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// A match with a time bank survives kills: no event is lost or doubled, the clocks of
-// the seats continue from the log, and each request states the time that the log leaves
-// to its seat.
+// A match with a time bank survives kills: no event is lost or stored twice, the clocks
+// of the seats continue from the log, and each request states the time that the seat
+// has left according to the log.
 func TestKill9KeepsTheClocks(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)
@@ -45,7 +45,7 @@ func TestKill9KeepsTheClocks(t *testing.T) {
 		requests, total = requests+n, total+used
 	}
 	t.Logf("6 kills, %d matches resumed by a claim, %d matches rated, %d public events and the clocks of all appends equal to a recomputation; "+
-		"%d requests state the time that the log leaves; all seats used %d ms", claims, len(c.order), compared, requests, total)
+		"%d requests state the time left according to the log; all seats used %d ms", claims, len(c.order), compared, requests, total)
 	require.Positive(t, claims)
 	require.Positive(t, total)
 }

@@ -50,8 +50,8 @@ func TestDocumentedCommandsExist(t *testing.T) {
 	require.Greater(t, checked, 100)
 }
 
-// requireCommand requires that words name a command below node, and flags of this
-// command.
+// requireCommand requires that words name a command in the tree below node, followed by
+// flags of that command.
 func requireCommand(t *testing.T, node *kong.Node, page string, words []string) {
 	t.Helper()
 	all := strings.Join(words, " ")

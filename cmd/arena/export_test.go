@@ -101,9 +101,9 @@ func TestKilledExportWritesTheSameFiles(t *testing.T) {
 	require.Zero(t, p.cmd.ProcessState.ExitCode())
 }
 
-// An owner deletes the account after an export. The next export is killed again and
-// again while it replaces the files that name the owner. The files are then the same
-// as those of a single export after the deletion.
+// An owner deletes their account after an export. The next export is killed again and
+// again while it replaces the files that name the owner. The files are then the same as
+// those of a single export after the deletion.
 func TestKilledExportLeavesDeletedOwnersOut(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)

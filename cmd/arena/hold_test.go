@@ -65,7 +65,7 @@ func parsed(args []string) (config, *kong.Kong, error) {
 	return c.Serve.config, parser, err
 }
 
-// holder is a log handler that stops the goroutine which logs the line of a point.
+// holder is a log handler that stops a goroutine when it logs the line of a point.
 type holder struct {
 	slog.Handler
 	point string

@@ -34,7 +34,7 @@ type front struct {
 	target atomic.Pointer[url.URL]
 }
 
-// behindProxy makes an arena that has not started use a proxy.
+// behindProxy puts an arena that has not started yet behind a proxy.
 func (s *testArena) behindProxy() {
 	s.front = &front{}
 	proxy := &httputil.ReverseProxy{
@@ -82,8 +82,8 @@ func newSavedHeads(t testing.TB, base string) *savedHeads {
 
 var errNoCheckpoint = errors.New("the arena serves no checkpoint")
 
-// fetch saves the current head. The error matches errNoCheckpoint if the arena is
-// not there, or still reads its log.
+// fetch saves the current head. The error matches errNoCheckpoint if the arena is down,
+// or is still reading its log.
 func (h *savedHeads) fetch() (torchwood.Checkpoint, error) {
 	h.mu.Lock()
 	before := h.newest
@@ -117,7 +117,7 @@ func (h *savedHeads) fetch() (torchwood.Checkpoint, error) {
 	return c, nil
 }
 
-// watch saves all heads that it can until a process ends.
+// watch saves as many heads as it can until a process ends.
 func (h *savedHeads) watch(p *process) {
 	h.watching.Go(func() {
 		often := time.NewTicker(20 * time.Millisecond)

@@ -21,10 +21,10 @@ type ladderHead struct {
 	Signed []byte // the checkpoint, without cosignatures
 }
 
-// ladderHeads signs the heads of the ladder trees. Run makes a head of each mode
-// after every commit of the read model. A later head of a mode is never smaller
-// than an earlier one, even after a restart: the first head includes all events
-// that were in the log at startup. The same size always has the same head.
+// ladderHeads signs the heads of the ladder trees. Run makes a head of each mode after
+// every commit of the read model. A later head of a mode is never smaller than an
+// earlier one, even after a restart: the first head includes all events that were in
+// the log at startup. Two heads of the same size are always identical.
 //
 // Play waits only for Publish. Code that shares heads with others follows Changed
 // and never delays play.

@@ -67,7 +67,7 @@ func newLitewitnesses(t testing.TB) *litewitnesses {
 	return l
 }
 
-// certify creates the bastion's certificate, which signs itself.
+// certify creates the bastion's self-signed certificate.
 func (l *litewitnesses) certify() *tls.Certificate {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	require.NoError(l.t, err)

@@ -71,10 +71,10 @@ func (r *record) seatOf(name string) int {
 }
 
 // requireWhole checks the properties of every replay. Its events are numbered from 1.
-// It begins with the board and ends with the end of the match. A default follows
-// each rejected or missing answer. A resignation follows the third such answer, and
-// after the resignation the seat has only defaults. Only the faulty seats have
-// rejected or missing answers.
+// It begins with the board and ends with the end of the match. A default follows each
+// rejected or missing answer. A resignation follows the third rejected or missing
+// answer. After that, the seat has only defaults. Only the faulty seats have rejected
+// or missing answers.
 func (r *record) requireWhole(t testing.TB, faulty ...int) {
 	t.Helper()
 	require.Equal(t, "board", r.Replay[0].Kind)

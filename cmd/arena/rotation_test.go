@@ -12,7 +12,7 @@ import (
 	"hexarena/projections/matches"
 )
 
-// The playing process rotates the seed key by itself, even after a restart. It
+// The playing process rotates the seed key automatically, even after a restart. It
 // publishes each old key after the key's last match. Anyone can then recompute the
 // server seeds.
 func TestSeedKeysRotateByThemselves(t *testing.T) {

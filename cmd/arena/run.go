@@ -109,9 +109,9 @@ func (a *arena) shutDown(ctx context.Context) {
 	}
 }
 
-// play plays until ctx ends. The lease expires if the log is unavailable for too
-// long. Then play takes the lease again when the log is back, unless another
-// process has taken it.
+// play plays until ctx ends. The lease expires if the log is unavailable for too long.
+// When the log is back, play takes the lease again, unless another process has taken
+// it.
 func (a *arena) play(ctx context.Context) error {
 	for {
 		err := a.playUnderLease(ctx)

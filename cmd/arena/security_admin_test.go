@@ -49,8 +49,8 @@ func (p operatorsPort) answers(t *testing.T, path, host string) {
 	require.Equal(t, http.StatusOK, status, "%s at %s", path, host)
 }
 
-// The operators' endpoints of an arena, a demo and a node answer only the operator's
-// own programs and pages.
+// The operators' endpoints of an arena, a demo and a node accept calls only from the
+// operator's own programs and pages.
 func TestSecurityOperatorsPort(t *testing.T) {
 	t.Parallel()
 	arena := newSecurityArena(t)

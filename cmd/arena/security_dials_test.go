@@ -248,7 +248,8 @@ func (f *securityArena) coarseWords(t *testing.T) {
 
 // oneAnswerUntilConnected registers bots at ports that differ in what happens before
 // TCP or TLS is up. The response is the same for all of them, and each step that failed
-// took longer than the limit of a connection. So the time shows nothing either.
+// took longer than the time limit for a connection. So the timing reveals nothing
+// either.
 func (f *securityArena) oneAnswerUntilConnected(t *testing.T) {
 	untrusted := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(untrusted.Close)

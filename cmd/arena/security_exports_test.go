@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An owner deletes the account. The next export, from the arena's log or from the
-// analysts', contains the account's id in no file.
+// An owner deletes their account. After that, no file of the next export contains the
+// account's id, whether the export reads the arena's log or the analysts' log.
 func TestSecurityExports(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t, quick...)

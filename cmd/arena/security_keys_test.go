@@ -264,14 +264,14 @@ func (f *securityArena) aRevocationInAFlood(t *testing.T) {
 	ada := f.member(t)
 	key := ada.newKey("account.read")
 	before, after := flood(t, key, func() { ada.do("DELETE", "/keys/"+key.keyID, nil).is(204) })
-	t.Logf("%d calls succeeded before the answer to the revocation, %d after it", before, after)
+	t.Logf("%d calls succeeded before the response to the revocation, %d after it", before, after)
 	require.Zero(t, after)
 }
 
 func (f *securityArena) aSignOutInAFlood(t *testing.T) {
 	ada := f.member(t)
 	before, after := flood(t, ada, func() { ada.elsewhere(ada.at).do("POST", "/sign-out", nil).is(204) })
-	t.Logf("%d calls succeeded before the answer to the sign-out, %d after it", before, after)
+	t.Logf("%d calls succeeded before the response to the sign-out, %d after it", before, after)
 	require.Zero(t, after)
 }
 

@@ -115,7 +115,7 @@ func (f *securityArena) aForgedForward(t *testing.T) {
 	}
 }
 
-// In this test the arena listens on one IPv4 loopback address. So the callers'
+// In this test, the arena listens on one IPv4 loopback address, so the callers'
 // networks come from the header of a trusted proxy.
 func (f *securityArena) aNetworkIsOneCaller(t *testing.T) {
 	proxy := f.anonymous(t)

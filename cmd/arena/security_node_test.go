@@ -228,9 +228,9 @@ func TestSecurityReadOnlyNode(t *testing.T) {
 	}
 }
 
-// One stranger tries to create 774 groups, with long names and filters. Such an
-// attack took a node without quotas from 263 to 1,893 MB, and nobody could create a
-// group afterwards.
+// One stranger tries to create 774 groups, with long names and filters. Such an attack
+// took a node without quotas from 263 to 1,893 MB, and nobody could create a group
+// afterward.
 func groupsWithoutEnd(t *testing.T) {
 	n := newPublicNode(t)
 	before := n.peak()
@@ -314,8 +314,8 @@ func largeFilters(t *testing.T) {
 	require.Less(t, n.peak()-before, 100)
 }
 
-// One address can open only some calls and connections, however it distributes them.
-// Other addresses can still connect.
+// One address can open only a limited number of calls and connections, however it
+// distributes them. Other addresses can still connect.
 func callsAndConnections(t *testing.T) {
 	n := newPublicNode(t)
 	var mine []*stranger
@@ -351,8 +351,8 @@ func callsAndConnections(t *testing.T) {
 }
 
 // A stranger parks every message that it gets. Each parked message is an event in the
-// log, so the node parks only some, and then only one a second. It waits with the
-// others: the stranger gets no more messages, and nothing is lost.
+// log, so the node parks only some of them, and then only one a second. The others
+// wait: the stranger gets no more messages, and nothing is lost.
 func parkedWithoutEnd(t *testing.T) {
 	n := newPublicNode(t)
 	n.fill("s", 5000)

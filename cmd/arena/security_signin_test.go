@@ -148,7 +148,7 @@ func (f *securityArena) ownersEvents(t *testing.T) string {
 	return kept.String()
 }
 
-// The response does not wait for the mail server. So its duration does not reveal
+// The response does not wait for the mail server, so its duration does not reveal
 // whether an address has an account.
 func (f *securityArena) aMailServerThatHangs(t *testing.T) {
 	const known, unknown = "known@example.org", "unknown@example.org"

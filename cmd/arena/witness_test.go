@@ -129,8 +129,8 @@ func (a *witnessedArena) failures(w *litewitness, why string) string {
 	return value
 }
 
-// policy returns the C2SP tlog-policy that demands the cosignatures of n witnesses of
-// the standard ladder.
+// policy returns a C2SP tlog-policy that requires cosignatures from n witnesses of the
+// standard ladder.
 func (a *witnessedArena) policy(n int, witnesses ...*litewitness) torchwood.Policy {
 	a.t.Helper()
 	p, err := torchwood.ParsePolicy([]byte(a.policyFile(n, witnesses...)))
@@ -148,7 +148,8 @@ func (a *witnessedArena) policyFile(n int, witnesses ...*litewitness) string {
 }
 
 // verify runs arena verify on the standard ladder, as a reader who remembers no heads
-// and demands n witnesses. It requires the exit status, and returns the output.
+// and requires cosignatures from n witnesses. It requires the exit status, and returns
+// the output.
 func (a *witnessedArena) verify(status, n int, witnesses ...*litewitness) string {
 	a.t.Helper()
 	a.t.Setenv("XDG_CONFIG_HOME", a.t.TempDir())
@@ -299,8 +300,8 @@ func (a *witnessedArena) platformKey() ed25519.PrivateKey {
 
 // A dishonest operator shows one ladder to most readers, and another one to a single
 // reader. It can get a cosignature of a witness that has not seen the ladder yet. A
-// reader who demands two of three witnesses refuses the forged ladder, and continues
-// to accept the other one.
+// reader who requires cosignatures from two of three witnesses rejects the forged
+// ladder, and continues to accept the other one.
 func TestPolicyOfTwoOfThreeRefusesASplitView(t *testing.T) {
 	l := newLitewitnesses(t)
 	one, two, three := l.start("one.example"), l.start("two.example"), l.start("three.example")

@@ -1304,7 +1304,7 @@ class Ladder:
         """Counts the suspicious properties of a seating that follows the rules. An honest operator can cause them too, for example if a clock jumps."""
         found, tick = [], moment(e["tick"])
         if self.tick and tick < self.tick:
-            found.append("have an earlier tick than the seating before")
+            found.append("have an earlier tick than the previous seating")
         if "beacon" in e:
             period, genesis = self.chains[e["beacon"]["chain"]]
             if (at - datetime(1970, 1, 1)).total_seconds() >= genesis + (e["beacon"]["round"] - 1) * period:

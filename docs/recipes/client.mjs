@@ -21,8 +21,8 @@ let inCategory = 0;
 const category = "$ce-" + stream.split("-")[0];
 for await (const { event } of client.readStream(category, { resolveLinkTos: true })) inCategory += event?.streamId === stream ? 1 : 0;
 
-// A catch-up subscription continues with new events. This one stops after the
-// stored ones.
+// A catch-up subscription continues with new events. This one stops after the stored
+// events.
 let subscribed = 0;
 const all = client.subscribeToAll({ fromPosition: START, filter: streamNameFilter({ prefixes: [stream] }) });
 for await (const _ of all) if (++subscribed === read) break;

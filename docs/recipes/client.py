@@ -18,8 +18,8 @@ events = list(client.get_stream(stream))
 category = "$ce-" + stream.split("-")[0]
 in_category = [e for e in client.get_stream(category, resolve_links=True) if e.stream_name == stream]
 
-# A catch-up subscription continues with new events. This one stops after the
-# stored ones.
+# A catch-up subscription continues with new events. This one stops after the stored
+# events.
 subscribed = 0
 with client.subscribe_to_all(filter_include=[re.escape(stream)], filter_by_stream_name=True) as subscription:
     for event in subscription:

@@ -95,7 +95,7 @@ func require10(t *testing.T, patience time.Duration, env []string, dir, name str
 	require.Equal(t, want, got)
 }
 
-// In the way "defaults", a client reads $all with its own filter of system events.
+// In the way "defaults", a client reads $all with its own filter for system events.
 var everyWay = []string{"read", "category", "subscribed", "defaults", "shared"}
 
 func TestGo(t *testing.T) {

@@ -320,7 +320,7 @@ func TestPythonCountsSuspiciousSeatings(t *testing.T) {
 	require.Zero(t, status, out)
 	require.Contains(t, out, fmt.Sprintf(`; 8 rated; 0 voided; 4 of 4 seatings repeated; 3 rounds; 8 commitments; 0 matches
 the bots' rest time changed: 5, 0 ms
-WARNING: 1 seatings (the first at revision %d) have an earlier tick than the seating before
+WARNING: 1 seatings (the first at revision %d) have an earlier tick than the previous seating
 WARNING: 1 seatings (the first at revision %d) name no round, but an earlier seating does
 WARNING: 1 seatings (the first at revision %d) were stored after their round had appeared
 not checked: `, seatings[3], seatings[3], seatings[1]))

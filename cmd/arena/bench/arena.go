@@ -119,8 +119,8 @@ func get(ctx context.Context, caller *http.Client, url string, header http.Heade
 	return answer{response.StatusCode, response.Header.Get("ETag"), body}, err
 }
 
-// catchUpTime limits how long await waits for an arena. The signed log must first
-// fold all events of the log, which takes much of a CPU core's time.
+// catchUpTime limits how long await waits for an arena. The signed log must first fold
+// all events of the log, which takes a lot of CPU time.
 const catchUpTime = time.Hour
 
 // await calls the arena every second until it responds with 200 and the function

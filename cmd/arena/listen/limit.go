@@ -139,10 +139,10 @@ func (l *Limited) release(caller netip.Addr) {
 	}
 }
 
-// refuse tells a client why it is refused, and closes its connection. It waits in
-// the background until the client has read the response. If the arena closed the
-// connection earlier, the client's request, which is not read, would make the
-// system discard the response.
+// refuse tells a client why it is refused, and closes its connection. It waits in the
+// background until the client has read the response. If the arena closed the connection
+// earlier, the system would discard the response, because the client's request has not
+// been read.
 func (l *Limited) refuse(c *net.TCPConn, why string) {
 	l.refused.Inc()
 	_ = c.SetDeadline(time.Now().Add(refusalTime))

@@ -69,8 +69,8 @@ func Serve(s *http.Server, l net.Listener) error {
 	return nil
 }
 
-// CloseIdle closes the connections that are waiting for their next call. Clients
-// connect again for it.
+// CloseIdle closes the connections that are waiting for their next call. Clients then
+// reconnect for that call.
 func CloseIdle(s *http.Server) {
 	s.SetKeepAlivesEnabled(false) // this closes them
 	s.SetKeepAlivesEnabled(true)

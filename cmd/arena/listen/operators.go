@@ -91,8 +91,8 @@ func hostOf(address string) string {
 }
 
 // isOneMachine reports whether a host is the IP address of one machine, in its usual
-// form. Browsers connect to this machine under 0.0.0.0, [::] and [::ffff:127.0.0.1]
-// too, but may then not say which site a call comes from.
+// form. Browsers also connect to this machine under 0.0.0.0, [::] and
+// [::ffff:127.0.0.1], but then they may not say which site a call comes from.
 func isOneMachine(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && !ip.IsUnspecified() && !ip.Is4In6()

@@ -51,8 +51,8 @@ func TestHostsOfOperators(t *testing.T) {
 	}
 }
 
-// A browser that a page of another site uses is refused with every method. The
-// operator's own page, address bar and programs are not.
+// Calls that another site's page makes a browser send are refused, with every method.
+// Calls from the operator's own pages, address bar and programs are not.
 func TestSitesOfOperators(t *testing.T) {
 	const at = "127.0.0.1:8081"
 	for _, method := range []string{"GET", "HEAD", "OPTIONS", "POST", "DELETE"} {

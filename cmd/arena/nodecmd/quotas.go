@@ -47,7 +47,7 @@ func quotaMetrics(n *node.Node) []prometheus.Collector {
 		}
 		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, func() float64 { return float64(value(n.PublicStats())) })
 	}
-	const refused, why = "arena_node_refused_total", "What a quota of the read-only node refused since the process started."
+	const refused, why = "arena_node_refused_total", "Connections, calls, groups and changes that quotas of the read-only node refused since the process started."
 	return []prometheus.Collector{
 		gauge("arena_node_public_connections", "Open connections of clients of the read-only node.", func(s node.PublicStats) int { return s.Connections }),
 		gauge("arena_node_public_calls", "Open calls of clients of the read-only node.", func(s node.PublicStats) int { return s.Calls }),

@@ -141,8 +141,8 @@ func (c botsRemove) Run(ctx context.Context, s *session, k *kong.Kong) error {
 
 type botsCheck struct{ namedBot }
 
-// errCheckFailed makes the exit status 1, after the steps of the check were
-// printed.
+// errCheckFailed makes the program exit with status 1 after it has printed the steps of
+// the check.
 var errCheckFailed = errors.New("the bot does not pass the deploy check")
 
 // Run runs `arena bots check`.

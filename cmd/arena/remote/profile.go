@@ -92,8 +92,9 @@ func (p *profile) save() error {
 	return ReplaceFile(p.path, append(text, '\n'))
 }
 
-// ReplaceFile writes a file in one step, so that a crash leaves either the old file
-// or the new file. It creates the folder. Only the user can read both.
+// ReplaceFile writes a file in one step, so that a crash leaves either the old file or
+// the new file. It creates the folder if necessary. Only the user can read the file and
+// the folder.
 func ReplaceFile(path string, text []byte) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -354,7 +354,7 @@ func (r ladderReport) show(out io.Writer) {
 var warnings = map[string]string{
 	audit.WithoutBeacon: "name no round, but an earlier seating does: the arena may have chosen their seeds",
 	audit.Late:          "were stored after their round had appeared: the arena may have known their seeds",
-	audit.Backdated:     "have an earlier tick than the seating before: the arena may have known their rounds",
+	audit.Backdated:     "have an earlier tick than the previous seating: the arena may have known their rounds",
 }
 
 // rests lists the different rest times between matches.

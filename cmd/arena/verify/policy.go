@@ -68,9 +68,9 @@ func fields(line string) []string {
 	return strings.Fields(line)
 }
 
-// of returns the policy with only one of its logs. A policy may name several logs,
-// such as the ladders of both modes, but torchwood would demand the signatures of
-// all of them.
+// of returns the policy with only one of its logs. A policy may name several logs, such
+// as the ladders of both modes, but torchwood would require the signatures of all of
+// them.
 func (p *policy) of(origin, verifierKey string) (torchwood.Policy, error) {
 	named := false
 	kept := slices.DeleteFunc(slices.Clone(p.lines), func(line string) bool {

@@ -99,8 +99,8 @@ func (e ladderEvent) matches(raw []byte) (leaf []byte, d *audit.Difference) {
 	return leaf, e.leafFits(leaf)
 }
 
-// why returns the reason in a MatchVoided, or an empty string if the data are
-// malformed. The fold of the ladder later rejects malformed data.
+// why returns the reason in a MatchVoided, or an empty string if the data is malformed.
+// The fold of the ladder later rejects malformed data.
 func (e ladderEvent) why() string {
 	decoded, err := ladder.Decode(e.name, e.data)
 	if v, ok := decoded.(ladder.MatchVoided); err == nil && ok {
