@@ -88,6 +88,7 @@ type Options struct {
 	Matches        Matches
 	Leaderboard    Leaderboard
 	Live           Live
+	Queue          Queue
 	SignedLog      SignedLog // nil: the arena has no signed log
 	SignHead       func(mode string, size uint64, root []byte) ([]byte, error)
 	Checkpoint     func(mode string) (size uint64, signed []byte, err error) // the newest signed head of a mode's ladder tree

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/adapters/api"
 	"hexarena/domain/match"
 	"hexarena/projections/arenatest"
 )
@@ -101,6 +103,30 @@ func TestBotsWithHistory(t *testing.T) {
 	s.read.sync()
 	before["name"] = "Annabel"
 	require.Equal(t, before, s.get("/bots/"+s.bots[0]+"/history").fits(historyOf(completedPoint)).json, "a removed bot keeps its history")
+}
+
+// queue is a Queue with the same number of bots at any time.
+type queue struct {
+	waiting map[string]int
+	next    time.Time
+}
+
+func (q queue) Waiting(_ context.Context, mode string) (int, error) {
+	return q.waiting[mode], nil
+}
+
+func (q queue) NextTick(time.Time) time.Time { return q.next }
+
+func TestQueue(t *testing.T) {
+	next := time.Date(2026, 9, 6, 12, 0, 30, 0, time.UTC)
+	waiting := map[string]int{"standard": 2, "parley": 5}
+	a := newArena(t, func(o *api.Options) { o.Queue = queue{waiting, next} })
+	require.Equal(t, map[string]any{"mode": "standard", "waiting": 2.0, "nextTick": "2026-09-06T12:00:30.000Z"}, a.anyone().do(http.MethodGet, "/queue", nil).is(http.StatusOK).json)
+	require.Equal(t, 5.0, a.anyone().do(http.MethodGet, "/queue?mode=parley", nil).is(http.StatusOK).json["waiting"])
+	a.anyone().do(http.MethodGet, "/queue?mode=chess", nil).is(http.StatusUnprocessableEntity, "invalid").names("mode")
+
+	elsewhere := newArena(t, func(o *api.Options) { o.Queue = queue{waiting: waiting} })
+	require.Nil(t, elsewhere.anyone().do(http.MethodGet, "/queue", nil).is(http.StatusOK).json["nextTick"], "a process that seats no tables")
 }
 
 // The leaderboard at a past time shows the ranking of that time, with the

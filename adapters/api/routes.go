@@ -50,6 +50,7 @@ func (s *Server) registerEndpoints() {
 	register(s, endpoint{id: "stream-match", route: "GET /live/{id}/stream", text: eventStream}, s.streamMatch)
 
 	register(s, endpoint{id: "get-leaderboard", route: "GET /leaderboard", etag: true}, s.getLeaderboard)
+	register(s, endpoint{id: "get-queue", route: "GET /queue"}, s.getQueue)
 	register(s, endpoint{id: "get-bot-history", route: "GET /bots/{id}/history"}, s.getHistory)
 
 	register(s, endpoint{id: "get-log-head", route: "GET /log/{mode}/head", etag: true, text: "text/plain"}, s.getLogHead)

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"testing"
@@ -29,6 +30,10 @@ func (stopped) List(matches.Query) ([]matches.Summary, string, bool, error) {
 	return nil, "", false, errStopped
 }
 
+func (stopped) Waiting(context.Context, string) (int, error) { return 0, errStopped }
+
+func (stopped) NextTick(time.Time) time.Time { return time.Time{} }
+
 func (stopped) Rows(string) ([]leaderboard.Row, error) { return nil, errStopped }
 
 func (stopped) Version() (uint64, error) { return 0, errStopped }
@@ -43,10 +48,10 @@ func (stopped) History(string) (api.BotHistory, bool, error) {
 // Endpoints that read a stopped read model respond with 503. The contract test
 // compares these answers with the OpenAPI document.
 func TestStoppedReadModelsAnswer503(t *testing.T) {
-	a := newArena(t, func(o *api.Options) { o.Matches, o.Leaderboard = stopped{}, stopped{} })
+	a := newArena(t, func(o *api.Options) { o.Matches, o.Leaderboard, o.Queue = stopped{}, stopped{}, stopped{} })
 	for _, path := range []string{
 		"/matches", "/matches/m", "/matches/m/frames", "/live/m", "/live/m/stream",
-		"/leaderboard", "/leaderboard?at=2026-09-06T12:00:00Z", "/bots/b/history",
+		"/leaderboard", "/leaderboard?at=2026-09-06T12:00:00Z", "/bots/b/history", "/queue",
 	} {
 		a.anyone().do(http.MethodGet, path, nil).is(http.StatusServiceUnavailable, "out_of_date")
 	}

@@ -132,6 +132,18 @@ func (l *Ladder) Absentees(ctx context.Context, candidates []ladder.Candidate, n
 	return absent, err
 }
 
+// CatchUp folds the events that other processes have stored.
+func (l *Ladder) CatchUp(ctx context.Context) error { return l.read(ctx, func(ladder.Ladder) {}) }
+
+// Waiting counts the candidates that could be seated now. It does not read the log, so
+// that readers never delay a writer.
+func (l *Ladder) Waiting(candidates []ladder.Candidate, now time.Time) int {
+	tick := ladder.Tick{Now: now.UTC().Truncate(time.Millisecond), Rest: l.options.Rest.Truncate(time.Millisecond)}
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.state.Waiting(candidates, tick)
+}
+
 // Unfinished lists the matches that are neither rated nor void, in the order in
 // which they were seated.
 func (l *Ladder) Unfinished(ctx context.Context) (unfinished []ladder.Seating, err error) {

@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -81,7 +82,8 @@ type Matchmaker struct {
 	// seating has a slot for each ladder. A tick holds one slot while it seats
 	// tables. So while a caller holds all slots, no tick can seat tables.
 	seating *semaphore.Weighted
-	drained bool // written only while holding all slots, read while holding one slot
+	began   atomic.Pointer[time.Time] // when Run began; nil before
+	drained bool                      // written only while holding all slots, read while holding one slot
 }
 
 // New returns a Matchmaker. Run starts its ticks.
@@ -95,6 +97,8 @@ func New(o Options) *Matchmaker {
 // every failure and retries at the next tick.
 func (m *Matchmaker) Run(ctx context.Context) {
 	var all sync.WaitGroup
+	began := time.Now()
+	m.began.Store(&began)
 	for _, l := range m.options.Ladders {
 		all.Go(func() { m.everyTick(ctx, func() { m.tick(ctx, l) }) })
 		all.Go(func() { l.TakeSnapshots(ctx) })
@@ -103,6 +107,16 @@ func (m *Matchmaker) Run(ctx context.Context) {
 		all.Go(func() { m.everyTick(ctx, func() { m.keepKeys(ctx) }) })
 	}
 	all.Wait()
+}
+
+// NextTick returns the time of the first tick after now. It returns the zero time if
+// Run has not begun.
+func (m *Matchmaker) NextTick(now time.Time) time.Time {
+	began := m.began.Load()
+	if began == nil {
+		return time.Time{}
+	}
+	return began.Add(now.Sub(*began).Truncate(m.options.Tick) + m.options.Tick)
 }
 
 // Drain stops seating permanently. It waits up to tickTime for ticks that are

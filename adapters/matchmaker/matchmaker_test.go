@@ -137,6 +137,43 @@ func later(d time.Duration) {
 	synctest.Wait()
 }
 
+func TestTimeOfTheNextTick(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := given(2, ladder.Standard)
+		require.Zero(t, a.NextTick(time.Now()), "before Run")
+		began := time.Now()
+		a.run(t)
+		defer func() { a.stop() }()
+		require.Equal(t, began.Add(30*time.Second), a.NextTick(time.Now()))
+		later(70 * time.Second)
+		a.take()
+		next := a.NextTick(time.Now())
+		require.Equal(t, began.Add(90*time.Second), next)
+		later(time.Until(next))
+		require.Contains(t, a.take(), "candidates of standard", "a tick at that time")
+	})
+}
+
+// Bots that play or rest do not wait. A Ladder that another process writes counts the
+// same bots once it has caught up.
+func TestLadderCountsWaitingBots(t *testing.T) {
+	log := newFaultyLog()
+	l, elsewhere := newLadder(log, ladder.Standard), newLadder(log, ladder.Standard)
+	waiting := func(want int, now time.Time) {
+		t.Helper()
+		require.NoError(t, elsewhere.CatchUp(t.Context()))
+		for _, l := range []*Ladder{l, elsewhere} {
+			require.Equal(t, want, l.Waiting(candidates("a", "b", "c", "d"), now))
+		}
+	}
+	waiting(4, time.Now())
+	s := seatOne(t, l)
+	waiting(1, time.Now())
+	require.NoError(t, l.Finish(t.Context(), s.MatchID, inOrder(s)))
+	waiting(1, time.Now())
+	waiting(4, time.Now().Add(2*restOfTests))
+}
+
 func TestFirstTickIsImmediate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := given(3, ladder.Standard)

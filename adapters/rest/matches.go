@@ -46,6 +46,13 @@ type Leaderboard struct {
 	Rows []LeaderboardRow `json:"rows" nullable:"false"`
 }
 
+// Queue says how long the bots of a mode wait for a table. It names no bots.
+type Queue struct {
+	Mode     string  `json:"mode" enum:"standard,parley"`
+	Waiting  int     `json:"waiting" doc:"The number of active bots that are in no match and have rested."`
+	NextTick *string `json:"nextTick" doc:"The time of the next seating; null if the process that answers seats no tables."`
+}
+
 // BotHistory lists either the completed matches of a bot or its aborted
 // matches.
 type BotHistory struct {

@@ -22,6 +22,7 @@ type ladderData struct {
 	Rows        []ladderRow
 	Found, Bots int
 	Page, Pages int
+	Queue       *rest.Queue // nil for an earlier day
 }
 
 type ladderRow struct {
@@ -61,6 +62,10 @@ func (p *pageRequest) ladder() error {
 	d.Page = min(max(1, d.Page), d.Pages)
 	found = found[(d.Page-1)*ladderPage : min(d.Page*ladderPage, len(found))]
 	d.Rows = p.withTrend(d.Mode, at, ranking, found)
+	var queue rest.Queue
+	if d.Day == "" && p.find(query{"mode": d.Mode}.after("/queue"), &queue) {
+		d.Queue = &queue
+	}
 	return p.render(http.StatusOK, "ladder.html", d)
 }
 

@@ -42,6 +42,7 @@ func funcs(a *assets) template.FuncMap {
 		"shortTime": shortTime,
 		"hour":      hour,
 		"longTime":  longTime,
+		"clock":     func(text string) string { return parseTime(text).Format(time.TimeOnly) },
 		"decimal":   decimal,
 		"counted": func(n int, what string) string {
 			if n == 1 {

@@ -94,6 +94,7 @@ type arena struct {
 	beacon    *drand.Client // nil without --beacon
 	live      *live.Hub
 	upToDate  chan struct{}          // closed once the read models have folded all events that were in the log at startup
+	ladders   []*matchmaker.Ladder   // one for each mode
 	player    *player                // plays under the lease; nil with --no-play
 	playing   atomic.Pointer[player] // the player while it plays, else nil
 	runners   []*projections.Runner
@@ -262,6 +263,7 @@ func (a *arena) openModels(context.Context) error {
 
 // openPlay takes the player's lease if the arena plays.
 func (a *arena) openPlay(ctx context.Context) error {
+	a.openLadders()
 	if !a.Play {
 		return nil
 	}
@@ -276,6 +278,20 @@ func (a *arena) openPlay(ctx context.Context) error {
 	return nil
 }
 
+// openLadders creates the ladders. A process that does not play only reads them.
+func (a *arena) openLadders() {
+	rests := map[string]time.Duration{ladder.Standard: a.pace.RestStandard, ladder.Parley: a.pace.RestParley}
+	for _, mode := range ladder.Modes {
+		o := matchmaker.LadderOptions{
+			Mode: mode, Rest: rests[mode], PlatformKey: base64.StdEncoding.EncodeToString(a.public), SeedKeys: a.secrets, Logger: a.logger,
+		}
+		if a.beacon != nil {
+			o.Beacon = a.beacon
+		}
+		a.ladders = append(a.ladders, matchmaker.NewLadder(a.log, o))
+	}
+}
+
 // takeLease takes the player's lease. Then it creates the referee and the
 // matchmaking tick, which work under that lease.
 func (a *arena) takeLease(ctx context.Context) error {
@@ -287,25 +303,14 @@ func (a *arena) takeLease(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.lease, a.player = acquired, new(player)
+	a.lease, a.player = acquired, &player{ladders: a.ladders}
 	modes := map[string]referee.Mode{}
-	for _, m := range []struct {
-		mode                 string
-		rest, decision, wall time.Duration
-	}{
-		{ladder.Standard, a.pace.RestStandard, a.DecisionStandard, a.WallStandard},
-		{ladder.Parley, a.pace.RestParley, a.DecisionParley, a.WallParley},
-	} {
-		o := matchmaker.LadderOptions{
-			Mode: m.mode, Rest: m.rest, PlatformKey: base64.StdEncoding.EncodeToString(a.public), SeedKeys: a.secrets,
-			Logger: a.logger,
+	for _, l := range a.ladders {
+		m := referee.Mode{Decision: a.DecisionStandard, Wall: a.WallStandard, TimeBank: a.TimeBank, Ladder: l}
+		if l.Mode() == ladder.Parley {
+			m.Decision, m.Wall = a.DecisionParley, a.WallParley
 		}
-		if a.beacon != nil {
-			o.Beacon = a.beacon
-		}
-		l := matchmaker.NewLadder(a.log, o)
-		a.player.ladders = append(a.player.ladders, l)
-		modes[m.mode] = referee.Mode{Decision: m.decision, Wall: m.wall, TimeBank: a.TimeBank, Ladder: l}
+		modes[l.Mode()] = m
 	}
 	o := referee.Options{
 		Log: a.log, Dial: dial(a.dialer()), Modes: modes, Player: a.lease.Holder(), Logger: a.logger,
@@ -345,7 +350,7 @@ func (a *arena) openServers(context.Context) error {
 	}
 	handler, err := api.New(api.Options{
 		Log: a.log, Auth: a.auth, ParsePublicKey: auth.ParsePublicKey, Checker: a.dialer(), Directory: a.directory,
-		Accounts: a.accounts, Matches: a.matches, Leaderboard: a.board, Live: a.live, SeedKey: a.secrets.SeedKey,
+		Accounts: a.accounts, Matches: a.matches, Leaderboard: a.board, Live: a.live, Queue: newQueue(a), SeedKey: a.secrets.SeedKey,
 		Beacon: a.beaconInfo(), SignedLog: a.signedLog, SignHead: a.signHead, Checkpoint: a.heads.Checkpoint, Cosigned: a.cosigners.Cosigned, LadderKey: a.ladderKey,
 		PlatformKey: a.public, BaseURL: a.baseURL, SecurityContact: a.SecurityContact, Limits: ratelimit.Defaults(), TrustedProxies: a.trustedProxies,
 		Now: time.Now, Logger: a.logger,

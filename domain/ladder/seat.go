@@ -115,6 +115,17 @@ func (l Ladder) ranked(candidates []Candidate, t Tick) []Candidate {
 	return ranked
 }
 
+// Waiting counts the candidates that a tick could seat, also those for whom no table
+// would be left. The candidates must differ.
+func (l Ladder) Waiting(candidates []Candidate, t Tick) (n int) {
+	for _, c := range candidates {
+		if l.MaySeat(c, t) {
+			n++
+		}
+	}
+	return n
+}
+
 // MaySeat reports whether a candidate is in no match and has rested at a tick.
 func (l Ladder) MaySeat(c Candidate, t Tick) bool {
 	b := l.Bot(c.BotID)

@@ -37,6 +37,14 @@ func aged(pairs ...any) []Candidate {
 	return all
 }
 
+func TestWaitingCountsBotsThatCouldBeSeated(t *testing.T) {
+	l := given(seated("m", "a", "b", "c"), rated("m", "a", "b", "c"), seated("n", "d", "e", "f"))
+	bots := registered("a", "b", "c", "d", "e", "f", "g", "h")
+	require.Equal(t, 2, l.Waiting(bots, tick(noon.Add(time.Minute))), "bots that rest or play do not wait")
+	require.Equal(t, 5, l.Waiting(bots, tick(noon.Add(time.Minute+restOfTests))))
+	require.Zero(t, given().Waiting(nil, tick(noon)))
+}
+
 func TestSeatFillsTablesFromTheTop(t *testing.T) {
 	later := tick(noon.Add(time.Hour))
 	for name, c := range map[string]struct {

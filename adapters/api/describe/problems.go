@@ -34,6 +34,7 @@ var ownErrors = map[string][]error{
 	"get-frames":          {projections.ErrStopped, eventstore.ErrUnavailable},
 	"get-decisions":       {projections.ErrStopped},
 	"get-leaderboard":     {projections.ErrStopped},
+	"get-queue":           {projections.ErrStopped, eventstore.ErrUnavailable},
 	"get-bot-history":     {projections.ErrStopped},
 	"list-live":           {eventstore.ErrUnavailable},
 	"stream-live":         {eventstore.ErrUnavailable},

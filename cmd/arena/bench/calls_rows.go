@@ -166,6 +166,7 @@ func (b *callsBench) publicCalls() []callRow {
 		{what: "GET /leaderboard", path: fixed("/leaderboard")},
 		{what: "GET /leaderboard, without gzip", path: fixed("/leaderboard"), header: identity},
 		{what: "GET /leaderboard, at a past time", path: func(i int) string { return "/leaderboard?at=" + past(i) }},
+		{what: "GET /queue", path: fixed("/queue")},
 		{what: "GET /bots/{id}/history, a long one", path: fixed("/bots/" + bot + "/history")},
 		{what: "GET /log/{mode}/head", path: fixed("/log/standard/head")},
 		{what: "GET /log/{mode}/inclusion", path: func(i int) string { return "/log/standard/inclusion?match=" + old[i%len(old)] }},

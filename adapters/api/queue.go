@@ -1,0 +1,30 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"hexarena/adapters/rest"
+	"hexarena/domain/ladder"
+)
+
+// Queue counts the bots that wait for a table.
+type Queue interface {
+	// Waiting returns the number of bots of a mode that could be seated.
+	// The number may be one second old.
+	Waiting(ctx context.Context, mode string) (int, error)
+	// NextTick returns the time of the next seating, or the zero time if this
+	// process seats no tables.
+	NextTick(now time.Time) time.Time
+}
+
+type queueQuery struct {
+	Mode string `query:"mode" enum:"standard,parley" doc:"Default: standard."`
+}
+
+func (s *Server) getQueue(c *call, in *queueQuery) (out rest.Queue, err error) {
+	out = rest.Queue{Mode: cmp.Or(in.Mode, ladder.Standard), NextTick: rest.FormatTimeOrNull(s.Queue.NextTick(s.Now()))}
+	out.Waiting, err = s.Queue.Waiting(c.ctx, out.Mode)
+	return out, err
+}

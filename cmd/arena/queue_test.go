@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/adapters/rest"
+	"hexarena/domain/ladder"
+)
+
+// Two bots wait, because a table needs three. Another process on the log counts the
+// same bots, but seats no tables.
+func TestQueueOfTwoProcesses(t *testing.T) {
+	t.Parallel()
+	s := newTestArena(t)
+	s.start()
+	peer := newTestArena(t, "--no-play", "--secrets", filepath.Join(s.data, "secrets.json"), "--mail", "file:"+filepath.Join(s.data, "mail"),
+		"--eventstore", fmt.Sprintf("esdb://%s?tls=false", s.arena.await(`event store on esdb://(\S+)\?`)[1]))
+	peer.start()
+	queue := func(a *testArena, mode string) (q rest.Queue) {
+		a.get("/queue?mode="+mode, &q)
+		return q
+	}
+	require.Zero(t, queue(s, ladder.Standard).Waiting)
+	s.join(newTestBot(t, "one"), newTestBot(t, "two"))
+	eventually(t, "both processes know the bots", func() bool {
+		return queue(s, ladder.Standard).Waiting == 2 && queue(peer, ladder.Standard).Waiting == 2
+	})
+	require.NotNil(t, queue(s, ladder.Standard).NextTick)
+	require.Nil(t, queue(peer, ladder.Standard).NextTick)
+	require.Zero(t, queue(s, ladder.Parley).Waiting)
+	peer.stop()
+	s.stop()
+}
+
+// Calls within a second share one count, also while it runs, and also if it fails. A
+// caller that leaves does not end the count for the others.
+func TestCallsShareACountOfTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		counted, failure := 0, error(nil)
+		c := newQueueCount(func(ctx context.Context) (int, error) {
+			counted++
+			<-time.After(queueTime / 2) // on the bubble's clock
+			return 10 * counted, errors.Join(failure, ctx.Err())
+		})
+		leaving, leave := context.WithCancel(t.Context())
+		var callers sync.WaitGroup
+		callers.Go(func() { _, _ = c.latest(leaving) })
+		synctest.Wait()
+		require.Equal(t, 1, counted)
+		for range 100 {
+			callers.Go(func() {
+				n, err := c.latest(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, 10, n)
+			})
+		}
+		leave()
+		callers.Wait()
+		<-time.After(queueAge - time.Millisecond)
+		n, _ := c.latest(t.Context())
+		require.Equal(t, 10, n)
+		<-time.After(time.Millisecond)
+		failure = errors.New("no log")
+		for range 3 {
+			_, err := c.latest(t.Context())
+			require.ErrorIs(t, err, failure)
+		}
+		require.Equal(t, 2, counted)
+	})
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"hexarena/adapters/matchmaker"
+	"hexarena/eventstore"
+)
+
+const (
+	queueAge  = time.Second // how old a count of the waiting bots may be
+	queueTime = time.Second // how long a count waits for the log
+)
+
+// queue implements api.Queue.
+type queue struct {
+	arena  *arena
+	counts map[string]*queueCount // by mode
+}
+
+func newQueue(a *arena) queue {
+	q := queue{a, map[string]*queueCount{}}
+	for _, l := range a.ladders {
+		q.counts[l.Mode()] = newQueueCount(func(ctx context.Context) (int, error) { return q.count(ctx, l) })
+	}
+	return q
+}
+
+// Waiting implements api.Queue.
+func (q queue) Waiting(ctx context.Context, mode string) (int, error) {
+	return q.counts[mode].latest(ctx)
+}
+
+// queueCount is the latest count of the waiting bots of one mode. A count reads every
+// active bot, so all calls within queueAge share one count. Otherwise, strangers could
+// keep a core busy.
+type queueCount struct {
+	count    func(context.Context) (int, error)
+	counting *semaphore.Weighted // held during a count; guards the fields below; a caller stops waiting for it when the caller's context ends
+
+	at      time.Time // when the count ended; zero before the first count
+	waiting int
+	err     error
+}
+
+func newQueueCount(count func(context.Context) (int, error)) *queueCount {
+	return &queueCount{count: count, counting: semaphore.NewWeighted(1)}
+}
+
+func (c *queueCount) latest(ctx context.Context) (int, error) {
+	if err := c.counting.Acquire(ctx, 1); err != nil {
+		return 0, fmt.Errorf("wait for the count of waiting bots: %w", err)
+	}
+	defer c.counting.Release(1)
+	if c.at.IsZero() || time.Since(c.at) >= queueAge {
+		c.waiting, c.err = c.count(context.WithoutCancel(ctx)) // other callers need the count too
+		c.at = time.Now()
+	}
+	return c.waiting, c.err
+}
+
+// count counts the bots that wait. While this process plays, its ticks keep the
+// ladders up to date. Otherwise, another process writes the ladders.
+func (q queue) count(ctx context.Context, l *matchmaker.Ladder) (int, error) {
+	bots, err := q.arena.directory.Candidates(ctx, l.Mode())
+	if err != nil {
+		return 0, err
+	}
+	if q.arena.playing.Load() == nil {
+		ctx, cancel := context.WithTimeout(ctx, queueTime)
+		defer cancel()
+		if err := l.CatchUp(ctx); err != nil {
+			return 0, fmt.Errorf("%w: %w", eventstore.ErrUnavailable, err)
+		}
+	}
+	return l.Waiting(bots, time.Now()), nil
+}
+
+// NextTick implements api.Queue.
+func (q queue) NextTick(now time.Time) time.Time {
+	if p := q.arena.playing.Load(); p != nil {
+		return p.tick.NextTick(now)
+	}
+	return time.Time{}
+}
