@@ -39,6 +39,7 @@ var decoders = []struct {
 	decode decoder
 }{
 	{"match/events.go", decoderOf(match.Decode)},
+	{"match/details.go", decoderOf(match.DecodeDetail)},
 	{"ladder/events.go", decoderOf(ladder.Decode)},
 	{"ladder/snapshot.go", decoderOf(ladder.DecodeSnapshot)},
 	{"owner/events.go", decoderOf(owner.Decode)},

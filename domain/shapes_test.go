@@ -36,7 +36,7 @@ func any1[E stored](decode func(string, []byte) (E, error)) func(string, []byte)
 // decoders lists the Decode functions of each package. Each event type belongs to
 // exactly one of them.
 var decoders = map[string][]func(string, []byte) (stored, error){
-	"match":  {any1(match.Decode)},
+	"match":  {any1(match.Decode), any1(match.DecodeDetail)},
 	"ladder": {any1(ladder.Decode), any1(ladder.DecodeSnapshot)},
 	"owner":  {any1(owner.Decode)},
 	"arena":  {any1(arena.DecodeKeys), any1(arena.DecodePlayer), any1(arena.DecodeOperations)},

@@ -45,7 +45,11 @@ func (s *Server) getDecisions(c *call, in *decisionsQuery) (out rest.Decisions, 
 	if !ok {
 		return out, problem.ErrNotFound
 	}
-	out.Decisions = h.Decisions(seat, s.serverSeed(&h))
+	details, err := frames.ReadDetails(c.ctx, s.Log, m.ID)
+	if err != nil {
+		return out, err
+	}
+	out.Decisions = h.Decisions(seat, s.serverSeed(&h), details)
 	out.Decisions = slices.DeleteFunc(out.Decisions, func(d rest.Decision) bool { return d.Seq <= in.After })
 	if in.Limit > 0 {
 		out.Decisions = out.Decisions[:min(in.Limit, len(out.Decisions))]

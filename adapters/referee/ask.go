@@ -66,7 +66,7 @@ func (p *run) decisionTime() time.Duration {
 func (p *run) askOne(ctx context.Context, d match.Decision) match.Outcome {
 	s, o := p.seats[d.Seat], p.newOpenDecision(d)
 	if o.allowed.DeadlineMs == 0 {
-		return match.Outcome{Decision: d.ID, Cause: match.CauseDeadline}
+		return match.Outcome{Decision: d.ID, Cause: match.CauseDeadline, Unasked: true}
 	}
 	s.setOpen(o)
 	defer s.setOpen(nil)

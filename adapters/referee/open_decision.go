@@ -124,6 +124,7 @@ func (s *seat) outcomeOf(ctx context.Context, o *openDecision) match.Outcome {
 		return o.timed(s.clock.now())
 	default:
 		o.close(nil, match.CauseDeadline, o.until)
+		s.overdue = append(s.overdue, &overdue{decision: o.decision, until: o.until})
 	}
 	return o.outcome
 }

@@ -54,6 +54,8 @@ type run struct {
 	used     match.Clocks        // the time that each seat has used, up to the last append
 	redialed []int64             // for each seat, how long redialing took in the batch to append, in milliseconds; nil if no seat was redialed
 	request  string              // id of the operator's request to abort the match
+	why      []match.Event       // explains the timeouts in the batch to append
+	details  *details
 
 	seats   []*seat // in table order, and in the order of play once the match has started
 	closing sync.WaitGroup
@@ -84,6 +86,8 @@ func (r *Referee) play(ctx, ordered context.Context, s ladder.Seating) (*match.A
 	for _, e := range s.Bots {
 		p.seats = append(p.seats, p.newSeat(e.BotID))
 	}
+	p.details = newDetails(ctx, p)
+	defer p.details.close()
 	defer p.closing.Wait()
 	defer p.closeLines()
 	var early unstarted
@@ -134,8 +138,21 @@ func (p *run) playBatches(ctx context.Context) error {
 		if err := p.append(ctx, events); err != nil {
 			return err
 		}
+		p.explain(events)
 	}
 	return nil
+}
+
+// explain stores why the decisions of the batch that was just appended have timed
+// out, and the late answers that have already arrived.
+func (p *run) explain(events []match.Event) {
+	p.details.add(p.why...)
+	p.why = nil
+	for _, e := range events {
+		if e, ok := e.(match.DecisionTimedOut); ok {
+			p.seats[e.Seat].keepLate(e.Decision, p.details.add)
+		}
+	}
 }
 
 // nextEvents sends the open decisions to the bots, and returns the events that
@@ -159,7 +176,9 @@ func (p *run) nextEvents(ctx context.Context, left time.Duration) ([]match.Event
 	case err != nil:
 		return nil, err
 	}
-	return p.state.Settle(outcomes)
+	events, err := p.state.Settle(outcomes)
+	p.why = p.state.Explain(outcomes, events)
+	return events, err
 }
 
 // charge adds the time of a batch to the clocks. It counts only the time of the

@@ -15,9 +15,10 @@ type seat struct {
 	dialBot func(ctx context.Context, receive func(frame []byte, cause string)) (Line, string, error)
 	clock   *clock
 
-	mu   sync.Mutex // guards the fields below
-	conn *connection
-	open *openDecision
+	mu      sync.Mutex // guards the fields below
+	conn    *connection
+	open    *openDecision
+	overdue []*overdue
 }
 
 // connection is one socket. It exists from the start of the dial. A seat
@@ -76,6 +77,9 @@ func (s *seat) receive(c *connection, frame []byte, cause string) {
 			s.drop(c)
 		}
 		return
+	}
+	if cause == "" {
+		s.noteLate(frame)
 	}
 	if s.open != nil {
 		s.open.receive(frame, cause, s.clock.now())

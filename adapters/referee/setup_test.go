@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -164,6 +165,19 @@ func (f *fixture) events() []match.Event {
 	return events
 }
 
+// details returns the events of the match's stream of details.
+func (f *fixture) details() []match.Event {
+	f.t.Helper()
+	var events []match.Event
+	for r, err := range f.log.Log.Read(context.Background(), "details-"+testMatch, 0, eventstore.ReadOptions{}) {
+		require.NoError(f.t, err)
+		e, err := match.DecodeDetail(r.Type, r.Data)
+		require.NoError(f.t, err)
+		events = append(events, e)
+	}
+	return events
+}
+
 func (f *fixture) recorded() func(yield func(eventstore.Recorded) bool) {
 	return func(yield func(eventstore.Recorded) bool) {
 		for r, err := range f.log.Log.Read(context.Background(), "match-"+testMatch, 0, eventstore.ReadOptions{}) {
@@ -197,9 +211,10 @@ func only[E match.Event](events []match.Event) (list []E) {
 }
 
 // journal is a log whose appends can be made to fail. It records the stored
-// batches.
+// batches of the match.
 type journal struct {
 	eventstore.Log
+	noDetails func(ctx context.Context) error // if set, decides whether an append of details fails
 
 	mu      sync.Mutex
 	tries   int
@@ -226,6 +241,9 @@ func (a attempted) lost(stored bool) (eventstore.Appended, error) {
 }
 
 func (j *journal) Append(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) (eventstore.Appended, error) {
+	if strings.HasPrefix(string(id), match.DetailsPrefix) {
+		return j.appendDetails(ctx, id, expected, events)
+	}
 	j.mu.Lock()
 	j.tries++
 	nth, fault := j.tries, j.fault
@@ -248,6 +266,15 @@ func (j *journal) Append(ctx context.Context, id eventstore.StreamID, expected e
 		a.types = append(a.types, e.Type)
 	}
 	return fault(a)
+}
+
+func (j *journal) appendDetails(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, events []eventstore.Event) (eventstore.Appended, error) {
+	if j.noDetails != nil {
+		if err := j.noDetails(ctx); err != nil {
+			return eventstore.Appended{}, err
+		}
+	}
+	return j.Log.Append(ctx, id, expected, events...)
 }
 
 func (j *journal) head(id eventstore.StreamID) int {

@@ -34,6 +34,7 @@ const (
 	session   = "5e551011"
 	signature = "51614711"
 	orders    = "a private reason"
+	explained = "a private detail"
 )
 
 func newSource(t *testing.T) *source {
@@ -69,6 +70,9 @@ func newSource(t *testing.T) *source {
 	w.parley.Conclude()
 	w.ended = append(w.ended, w.parley)
 	w.complete()
+	for _, g := range append(w.ended, w.running) {
+		w.store(match.DetailsStream(g.MatchID), match.TimeoutExplained{Fault: match.Fault{Message: explained}})
+	}
 	return w
 }
 
@@ -135,7 +139,7 @@ func TestReplicaHoldsOnlyPublicEvents(t *testing.T) {
 		if s.Type == (match.Started{}).EventType() {
 			copied = append(copied, string(s.stream))
 		}
-		for _, secret := range []string{address, session, signature, orders, "https://bots.example", "the-player", "addresshash"} {
+		for _, secret := range []string{address, session, signature, orders, explained, "https://bots.example", "the-player", "addresshash"} {
 			require.NotContains(t, string(s.stream)+string(s.Data)+string(s.Metadata), secret)
 		}
 		if strings.Contains(string(s.stream)+string(s.Data)+string(s.Metadata), w.running.MatchID) {

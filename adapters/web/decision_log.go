@@ -13,8 +13,8 @@ func why(d rest.Decision) string {
 	switch {
 	case d.Message != nil && *d.Message != "":
 		return *d.Message
-	case d.Malformed != nil:
-		return d.Malformed.Message
+	case d.Fault != nil:
+		return d.Fault.Message
 	case d.Request != nil && d.Request.DeadlineMs == 0 && d.Cause != nil && *d.Cause == match.CauseDeadline:
 		return "the bot had no time left in this match, so the arena did not ask it"
 	case d.Cause != nil:

@@ -53,6 +53,7 @@ func TestPagesOfSession(t *testing.T) {
 		"/bot/" + botID + "/log/" + matchID: {
 			"distance_rule", "vertex 14 is next to the town on 9", "/watch/" + matchID + "#44", `class="town seat-1"`,
 			"41 of 4750 ms", "0 of 0 ms", "the bot had no time left in this match, so the arena did not ask it",
+			"came 1,004 ms late", `{&#34;id&#34;:11}`, "It was the third strike, so the bot resigned.",
 		},
 	} {
 		page := s.get(path, signedIn, func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip") })

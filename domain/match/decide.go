@@ -67,6 +67,8 @@ type Outcome struct {
 	ElapsedMs int64  // as the events store it
 	UsedMs    int64  // ElapsedMs and, if the line was down at first, the time of redialing
 	RedialMs  int64  // the part of UsedMs before the request was written
+	Unasked   bool   // the bot got no request, because it had no time left
+	Fault     *Fault // how the connection failed; nil if that is unknown
 }
 
 // Settle returns the events that the outcomes of all open decisions cause, in

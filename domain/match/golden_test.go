@@ -55,6 +55,13 @@ var examples = []Event{
 	},
 }
 
+// detailExamples holds one event of each type of a stream of details.
+var detailExamples = []Event{
+	TimeoutExplained{Seat: 3, Decision: 11, Fault: Fault{CodeMissing, "/id", "/id is missing"}},
+	TimeoutExplained{Seat: 3, Decision: 14, Fault: silent},
+	LateAnswerReceived{Seat: 3, Decision: 14, LateAnswer: LateAnswer{LateMs: 1004, Answer: "{}"}},
+}
+
 // A stored shape never changes: old logs must remain readable forever.
 func TestStoredShapes(t *testing.T) {
 	var b bytes.Buffer
@@ -63,6 +70,14 @@ func TestStoredShapes(t *testing.T) {
 		require.NoError(t, err)
 		fmt.Fprintf(&b, "%s %s\n", e.EventType(), data)
 		back, err := Decode(e.EventType(), data)
+		require.NoError(t, err)
+		require.Equal(t, e, back)
+	}
+	for _, e := range detailExamples {
+		data, err := json.Marshal(e)
+		require.NoError(t, err)
+		fmt.Fprintf(&b, "%s %s\n", e.EventType(), data)
+		back, err := DecodeDetail(e.EventType(), data)
 		require.NoError(t, err)
 		require.Equal(t, e, back)
 	}

@@ -116,17 +116,20 @@ func ExplainMalformed(kind game.Kind, decision int, stored string) *Malformed {
 	if len(stored) > KeptWhole {
 		return &Malformed{CodeCut, "", fmt.Sprintf("the log keeps only the first %d bytes of this answer, too few to find the fault", len(stored))}
 	}
-	id, _, err := ReadFrame(kind, []byte(stored))
+	return explain(kind, decision, []byte(stored))
+}
+
+// explain says why an answer to a decision was malformed.
+func explain(kind game.Kind, decision int, frame []byte) *Malformed {
+	id, _, err := ReadFrame(kind, frame)
 	var m *Malformed
 	switch errors.As(err, &m); {
 	case m != nil && m.At == "", m != nil && m.Code == CodeMissing && m.At == "/id", m != nil && id == decision:
 		return m
 	case id != decision:
-		return wrongID(decision, []byte(stored))
-	case strings.Contains(stored, "\uFFFD"):
-		return &Malformed{CodeNotUTF8, "", "the message is not valid UTF-8"}
+		return wrongID(decision, frame)
 	}
-	return &Malformed{CodeBinary, "", "the message is a binary frame; send text frames"}
+	return notText(string(frame))
 }
 
 // wrongID explains a readable message whose id is not the decision's.

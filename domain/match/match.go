@@ -137,6 +137,16 @@ func (m *Match) AnswersOpenDecision(seat int, frame []byte) bool {
 	return err != nil || !m.asked[seat].has(id)
 }
 
+// IDOf returns the id in a frame, or 0 if the frame does not have the shape of an
+// answer.
+func IDOf(frame []byte) int {
+	id, _, err := envelope(frame)
+	if err != nil {
+		return 0
+	}
+	return id
+}
+
 // Evolve returns m after e. It never rejects an event, because e already
 // happened.
 func Evolve(m Match, e Event) Match {

@@ -32,8 +32,12 @@ type Decision struct {
 	Reason    *string        `json:"reason"`  // why the rules rejected the answer
 	Message   *string        `json:"message"` // the reason as a sentence
 	// Malformed says what is wrong with a malformed answer, and where.
-	Malformed *match.Malformed `json:"malformed"`
-	Played    json.RawMessage  `json:"played"` // the action that was played: the bot's action, or the default
+	Malformed *match.Malformed  `json:"malformed"`
+	Fault     *match.Fault      `json:"fault"`    // why the decision timed out; nil if that is unknown
+	Late      *match.LateAnswer `json:"late"`     // the answer that arrived after the deadline
+	Strikes   int               `json:"strikes"`  // the seat's strikes after this decision
+	Resigned  bool              `json:"resigned"` // whether this decision's strike resigned the seat
+	Played    json.RawMessage   `json:"played"`   // the action that was played: the bot's action, or the default
 }
 
 // SeatOf returns the seat of a bot.
@@ -54,11 +58,13 @@ func (h *History) SeatOf(botID string) (seat int, ok bool) {
 // derives the seed from the seed key. If the seed is nil, the requests are null.
 // The deadline in a request is the one that the bot received. If a match has no
 // clocks, the deadline does not reflect redialing.
-func (h *History) Decisions(seat int, serverSeed *seed.Seed) []Decision {
+//
+// details come from ReadDetails.
+func (h *History) Decisions(seat int, serverSeed *seed.Seed, details match.Details) []Decision {
 	if h.Proof != nil {
 		serverSeed = &h.Proof.ServerSeed
 	}
-	f := decisionLog{seat: seat, list: []Decision{}}
+	f := decisionLog{seat: seat, details: details, list: []Decision{}}
 	if serverSeed != nil && seed.Commitment(*serverSeed) == h.Started.Commitment {
 		m := match.Evolve(match.New(*serverSeed), h.Started)
 		f.match = &m
@@ -76,6 +82,8 @@ type decisionLog struct {
 	asked   *match.Request  // the latest request to the seat, without its time limits
 	allowed match.Allowance // of that request, before redialing
 	seq     int
+	strikes int
+	details match.Details
 	list    []Decision
 }
 
@@ -85,6 +93,7 @@ func (f *decisionLog) add(e match.Event, at time.Time, c Clock) {
 	}
 	if d, ok := f.closed(e); ok {
 		d.Seq, d.At = f.seq, at.UTC().Format(match.TimeFormat)
+		f.explain(&d)
 		if f.asked != nil && f.asked.ID == d.ID {
 			d.Request = f.asked
 			d.Request.DeadlineMs, d.Request.BankMs = f.limits(c.Redial)
@@ -99,6 +108,10 @@ func (f *decisionLog) add(e match.Event, at time.Time, c Clock) {
 // closed adds the action to the decision that is already in the list.
 func (f *decisionLog) closed(e match.Event) (Decision, bool) {
 	switch e := e.(type) {
+	case match.SeatResigned:
+		if e.Seat == f.seat {
+			f.list[len(f.list)-1].Resigned = true
+		}
 	case match.DecisionTimedOut:
 		return Decision{ID: e.Decision, Kind: e.Kind, Answer: e.Answer, ElapsedMs: e.ElapsedMs, Outcome: Timeout, Cause: &e.Cause, Malformed: malformed(e)}, e.Seat == f.seat
 	case match.AnswerRejected:
@@ -115,6 +128,23 @@ func (f *decisionLog) closed(e match.Event) (Decision, bool) {
 		}
 	}
 	return Decision{}, false
+}
+
+// explain adds the strikes and the details to a decision.
+func (f *decisionLog) explain(d *Decision) {
+	if d.Outcome != Played {
+		f.strikes++
+	}
+	d.Strikes, d.Fault, d.Late = f.strikes, f.details.FaultOf(d.ID), f.details.LateAnswerTo(d.ID)
+	switch {
+	case d.Malformed == nil:
+	case d.Fault == nil:
+		fault := match.Fault(*d.Malformed)
+		d.Fault = &fault
+	default: // the details explain the whole answer
+		whole := match.Malformed(*d.Fault)
+		d.Malformed = &whole
+	}
 }
 
 // malformed explains a malformed answer. It returns nil for other timeouts.

@@ -12,6 +12,7 @@ import (
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/domain/seed"
+	"hexarena/eventstore"
 	"hexarena/eventstore/memory"
 	"hexarena/projections/arenatest"
 	"hexarena/projections/frames"
@@ -58,9 +59,14 @@ func TestDecisionsListsEachRequestWithItsOutcome(t *testing.T) {
 func checkDecisions(t *testing.T, h frames.History, requests map[int]match.Request, outcomes map[string]int) {
 	t.Helper()
 	for seat := range 4 {
-		list := h.Decisions(seat, nil)
-		at := 0
+		list := h.Decisions(seat, nil, match.NewDetails())
+		at, strikes := 0, 0
 		for _, d := range list {
+			if d.Outcome != frames.Played {
+				strikes++
+			}
+			require.Equal(t, strikes, d.Strikes)
+			require.Equal(t, strikes == match.MaxStrikes, d.Resigned)
 			where := fmt.Sprintf("seat %d, decision %d", seat, d.ID)
 			require.NotNil(t, d.Request, where)
 			require.Equal(t, requests[d.ID], *d.Request, where)
@@ -93,7 +99,8 @@ func fits(d frames.Decision, closing match.PublicEvent, h frames.History) error 
 	case match.IllegalData:
 		want.ID, want.Kind, want.ElapsedMs, want.Reason, want.Message, want.Answer = data.Decision, data.Kind, data.ElapsedMs, &data.Reason, &data.Message, &data.Answer
 	}
-	want.Malformed = d.Malformed // TestExplainMalformed checks what it says
+	want.Malformed, want.Fault = d.Malformed, d.Fault   // TestExplainMalformed checks what they say
+	want.Strikes, want.Resigned = d.Strikes, d.Resigned // checkDecisions checks them
 	if malformed := d.Cause != nil && *d.Cause == match.CauseMalformed; malformed != (d.Malformed != nil) {
 		return fmt.Errorf("the cause is malformed: %t, but an explanation is present: %t", malformed, d.Malformed != nil)
 	}
@@ -131,7 +138,7 @@ func TestRequestsOfARunningMatchNeedTheServerSeed(t *testing.T) {
 	}
 	n := 0
 	for s := range 3 {
-		known, unknown, mistaken := h.Decisions(s, &serverSeed), h.Decisions(s, nil), h.Decisions(s, &wrong)
+		known, unknown, mistaken := h.Decisions(s, &serverSeed, match.NewDetails()), h.Decisions(s, nil, match.NewDetails()), h.Decisions(s, &wrong, match.NewDetails())
 		require.Len(t, unknown, len(known))
 		require.Equal(t, unknown, mistaken)
 		for i, d := range known {
@@ -149,7 +156,7 @@ func TestRequestsOfARunningMatchNeedTheServerSeed(t *testing.T) {
 func TestDecisionsOfASeatWithoutAny(t *testing.T) {
 	g, log := started(t, "Ann", "Bea", "Cat")
 	h := read(t, log, g)
-	require.Equal(t, []frames.Decision{}, h.Decisions(0, nil))
+	require.Equal(t, []frames.Decision{}, h.Decisions(0, nil, match.NewDetails()))
 	seat, ok := h.SeatOf(arenatest.ID("Bea"))
 	require.True(t, ok)
 	require.Equal(t, "Bea", h.Started.Seats[seat].BotName)
@@ -179,7 +186,7 @@ func TestDecisionsShowTheRealDeadlines(t *testing.T) {
 			h := read(t, log, g)
 			seen := map[int64]bool{}
 			for seat := range 4 {
-				for _, d := range h.Decisions(seat, nil) {
+				for _, d := range h.Decisions(seat, nil, match.NewDetails()) {
 					seen[d.Request.DeadlineMs] = true
 					require.Equal(t, test.timeBank, d.Request.BankMs != nil)
 				}
@@ -201,7 +208,67 @@ func TestDecisionOfAnEmptyBank(t *testing.T) {
 	g.Step() // opens the first decision of seat 1
 	g.Step()
 	h := read(t, log, g)
-	d := h.Decisions(1, &g.State.ServerSeed)[0]
+	d := h.Decisions(1, &g.State.ServerSeed, match.NewDetails())[0]
 	require.Zero(t, d.Request.DeadlineMs)
 	require.Zero(t, *d.Request.BankMs)
+}
+
+// The details of a match complete its decisions: the fault, the late answer, and
+// the whole explanation of a malformed answer.
+func TestDecisionsHaveDetails(t *testing.T) {
+	g, h, log := matchWithTimeouts(t)
+	bad, missed := timeouts(h, match.NewDetails())
+	require.Equal(t, match.Fault(*bad.Malformed), *bad.Fault, "without details")
+	require.Nil(t, missed.Fault)
+
+	why := match.Fault{Code: match.CodeMissing, At: "/id", Message: "/id is missing"}
+	late := match.NewLateAnswer(0, missed.ID, []byte("{}"), 1004)
+	for _, e := range []eventstore.Typed{match.TimeoutExplained{Decision: bad.ID, Fault: why}, late} {
+		encoded, err := eventstore.Encode(e, eventstore.Metadata{})
+		require.NoError(t, err)
+		_, err = log.Append(t.Context(), eventstore.StreamID(match.DetailsStream(g.MatchID)), eventstore.Any, encoded)
+		require.NoError(t, err)
+	}
+	details, err := frames.ReadDetails(t.Context(), log, g.MatchID)
+	require.NoError(t, err)
+	bad, missed = timeouts(h, details)
+	require.Equal(t, why, *bad.Fault)
+	require.Equal(t, match.Malformed(why), *bad.Malformed)
+	require.Equal(t, match.Fault{Code: match.CodeLate, Message: "came 1,004 ms late"}, *missed.Fault)
+	require.Equal(t, late.LateAnswer, *missed.Late)
+}
+
+// matchWithTimeouts plays a match in which an answer was malformed and another
+// decision timed out for another cause.
+func matchWithTimeouts(t *testing.T) (*arenatest.Game, frames.History, eventstore.Log) {
+	t.Helper()
+	for chance := range uint64(20) {
+		log := memory.New()
+		a := arenatest.New(t, log, chance)
+		g := a.Seat(ladder.Standard, a.Register("ada", ladder.Standard, "Ann", "Bea", "Cat", "Dot")...)[0]
+		g.Start()
+		g.PlayOut()
+		h := read(t, log, g)
+		if bad, missed := timeouts(h, match.NewDetails()); bad != nil && missed != nil {
+			return g, h, log
+		}
+	}
+	require.FailNow(t, "no match has both timeouts")
+	panic("unreachable")
+}
+
+// timeouts returns the first malformed answer and the first other timeout.
+func timeouts(h frames.History, details match.Details) (malformed, other *frames.Decision) {
+	for seat := range h.Started.Seats {
+		for _, d := range h.Decisions(seat, nil, details) {
+			switch {
+			case d.Outcome != frames.Timeout:
+			case malformed == nil && d.Malformed != nil:
+				malformed = &d
+			case other == nil && d.Malformed == nil:
+				other = &d
+			}
+		}
+	}
+	return malformed, other
 }

@@ -56,6 +56,23 @@ func Read(ctx context.Context, log eventstore.Log, matchID string) (History, err
 	return d.History, nil
 }
 
+// ReadDetails reads the private details of a match. A match without details has
+// an empty result.
+func ReadDetails(ctx context.Context, log eventstore.Log, matchID string) (match.Details, error) {
+	d := match.NewDetails()
+	for r, err := range log.Read(ctx, eventstore.StreamID(match.DetailsStream(matchID)), 0, eventstore.ReadOptions{}) {
+		if err != nil {
+			return d, fmt.Errorf("read the details of match %s: %w", matchID, err)
+		}
+		e, err := match.DecodeDetail(r.Type, r.Data)
+		if err != nil {
+			return d, fmt.Errorf("%s@%d: %w", r.Stream, r.Revision, err)
+		}
+		d.Evolve(e)
+	}
+	return d, nil
+}
+
 // Decode decodes the recorded events of a match.
 func Decode(events []eventstore.Recorded) (History, error) {
 	var d decoder

@@ -65,6 +65,8 @@ var schemaNames = map[reflect.Type]string{
 	reflect.TypeFor[match.Request]():           "DecisionRequest",
 	reflect.TypeFor[match.Response]():          "DecisionResponse",
 	reflect.TypeFor[match.Malformed]():         "MalformedAnswer",
+	reflect.TypeFor[match.Fault]():             "Fault",
+	reflect.TypeFor[match.LateAnswer]():        "LateAnswer",
 }
 
 func newRegistry() huma.Registry {

@@ -1,0 +1,106 @@
+package match
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Fault says why a decision timed out, for the bot's owner. It is the explanation
+// of a malformed answer if the answer was malformed.
+type Fault struct {
+	Code    string `json:"code"`
+	At      string `json:"at,omitempty"` // a JSON pointer to the wrong value of a malformed answer
+	Message string `json:"message"`
+}
+
+// The codes of faults that are not malformed answers (docs/protocol.md, "Faults").
+const (
+	CodeSilent    = "silent"
+	CodeStale     = "stale"
+	CodeLate      = "late"
+	CodeNoTime    = "no_time"
+	CodeOversized = "oversized"
+)
+
+var (
+	silent    = Fault{Code: CodeSilent, Message: "nothing came"}
+	stale     = Fault{Code: CodeStale, Message: "only answers to earlier decisions came"}
+	noTime    = Fault{Code: CodeNoTime, Message: "the bot had no time left in this match, so the arena did not ask it"}
+	oversized = Fault{Code: CodeOversized, Message: "the message has more than 65,536 bytes"}
+)
+
+// late is the fault of an answer that arrived after its deadline.
+func late(ms int64) *Fault {
+	return &Fault{Code: CodeLate, Message: "came " + thousands(ms) + " ms late"}
+}
+
+// thousands writes a number with a comma between groups of three digits.
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for at := len(s) - 3; at > 0; at -= 3 {
+		s = s[:at] + "," + s[at:]
+	}
+	return s
+}
+
+// Explain returns one TimeoutExplained for each timeout in events whose fault is
+// known. events is the result of Settle with these outcomes.
+func (m *Match) Explain(outcomes []Outcome, events []Event) (explained []Event) {
+	byID := map[int]Outcome{}
+	for _, o := range outcomes {
+		byID[o.Decision] = o
+	}
+	for _, e := range events {
+		e, ok := e.(DecisionTimedOut)
+		if !ok {
+			continue
+		}
+		if f := m.faultOf(e, byID[e.Decision]); f != nil {
+			explained = append(explained, TimeoutExplained{Seat: e.Seat, Decision: e.Decision, Fault: *f})
+		}
+	}
+	return explained
+}
+
+// faultOf returns the fault of a timeout, or nil if it is unknown.
+func (m *Match) faultOf(e DecisionTimedOut, o Outcome) *Fault {
+	switch {
+	case o.Fault != nil:
+		return o.Fault
+	case e.Cause == CauseMalformed:
+		return m.malformedFault(e.Decision, o)
+	case e.Cause == CauseOversized:
+		return &oversized
+	case e.Cause == CauseDeadline && o.Unasked:
+		return &noTime
+	case e.Cause == CauseDeadline && e.Heard:
+		return &stale
+	case e.Cause == CauseDeadline:
+		return &silent
+	}
+	return nil
+}
+
+// malformedFault explains the whole frame, which the log may store cut off. An
+// outcome with a cause is a frame that is not valid text.
+func (m *Match) malformedFault(decision int, o Outcome) *Fault {
+	why := notText(string(o.Frame))
+	if o.Cause == "" {
+		for _, d := range m.open {
+			if d.ID == decision {
+				why = explain(d.Kind, decision, o.Frame)
+			}
+		}
+	}
+	f := Fault(*why)
+	return &f
+}
+
+// notText explains a frame that is not valid text. Invalid UTF-8 is replaced in
+// it.
+func notText(frame string) *Malformed {
+	if strings.Contains(frame, "\uFFFD") {
+		return &Malformed{CodeNotUTF8, "", "the message is not valid UTF-8"}
+	}
+	return &Malformed{CodeBinary, "", "the message is a binary frame; send text frames"}
+}
