@@ -50,6 +50,16 @@ func firsts(pattern, text string) []string {
 	return all
 }
 
+// The tables list the codes of faults and of malformed answers that the code has.
+func TestEveryFaultIsListed(t *testing.T) {
+	page := read(t, "protocol.md")
+	for heading, file := range map[string]string{"### Malformed answers": "malformed.go", "### Faults": "fault.go"} {
+		codes := firsts(`\tCode\w+ += "(\w+)"`, read(t, "..", "domain", "match", file))
+		require.NotEmpty(t, codes)
+		require.ElementsMatch(t, codes, firsts("(?m)^\\| `(\\w+)` \\|", section(t, page, heading)), heading)
+	}
+}
+
 func TestEveryReasonIsListed(t *testing.T) {
 	inCode := firsts(`Reason\w+\s+= "([a-z_]+)"`, read(t, "..", "domain", "game", "reasons.go"))
 	require.NotEmpty(t, inCode)

@@ -69,7 +69,7 @@ func (a *attempt) exchange(req *http.Request) (*http.Response, error) {
 	}
 	if err != nil {
 		_ = c.Close()
-		return nil, errAnswer
+		return nil, badExchange(err)
 	}
 	limited.N = math.MaxInt64
 	if resp.StatusCode == http.StatusSwitchingProtocols {
@@ -116,7 +116,7 @@ func (a *attempt) dial(u *url.URL) (net.Conn, error) {
 	})
 	if err := secure.HandshakeContext(a.ctx); err != nil {
 		_ = c.Close()
-		return nil, errConnect
+		return nil, badTLS(err)
 	}
 	return secure, nil
 }

@@ -3,6 +3,7 @@ package botwire
 import (
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -13,6 +14,8 @@ type conn struct {
 	tcp  *net.TCPConn
 	raw  syscall.RawConn
 	idle idle
+
+	reset atomic.Bool // the kernel has reported a reset, which it reports only once
 }
 
 func newConn(tcp *net.TCPConn) (*conn, error) {

@@ -10,9 +10,13 @@ func (c *conn) Read(p []byte) (int, error) {
 	c.idle.enter()
 	// If this fails because the connection is closed or past a deadline, the
 	// Read below fails too.
-	_ = c.raw.Read(func(fd uintptr) bool { return !nothingToRead(fd) })
+	_ = c.raw.Read(func(fd uintptr) bool { return !c.nothingToRead(fd) })
 	c.idle.leave()
-	return c.Conn.Read(p)
+	n, err := c.Conn.Read(p)
+	if err != nil && c.reset.Load() {
+		err = syscall.ECONNRESET
+	}
+	return n, err
 }
 
 // drained reports whether the reader has passed on every byte that the socket
@@ -20,7 +24,7 @@ func (c *conn) Read(p []byte) (int, error) {
 func (c *conn) drained() (ok bool, next <-chan struct{}) {
 	return c.idle.drained(func() bool {
 		empty := true
-		err := c.raw.Control(func(fd uintptr) { empty = nothingToRead(fd) })
+		err := c.raw.Control(func(fd uintptr) { empty = c.nothingToRead(fd) })
 		return err != nil || empty
 	})
 }
@@ -28,10 +32,13 @@ func (c *conn) drained() (ok bool, next <-chan struct{}) {
 // nothingToRead reports whether the socket has nothing to read. It peeks, so the
 // bytes stay in the socket. At the end of the stream and after an error, it
 // returns false.
-func nothingToRead(fd uintptr) bool {
+func (c *conn) nothingToRead(fd uintptr) bool {
 	var b [1]byte
 	for {
 		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		if err == syscall.ECONNRESET {
+			c.reset.Store(true)
+		}
 		if err != syscall.EINTR {
 			return err == syscall.EAGAIN || err == syscall.EWOULDBLOCK
 		}

@@ -1,9 +1,15 @@
 package botwire
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
+	"syscall"
+	"time"
+
+	"hexarena/domain/match"
 )
 
 // ErrGone is the error of Send after the line was cut or closed.
@@ -12,19 +18,37 @@ var ErrGone = errors.New("the connection to the bot is closed")
 // failure is an error that is shown to an owner. It must not help anyone scan a
 // network, so it contains no address and no text from the peer. A closed port, a
 // filtered port and a port without valid TLS all give the same message.
+//
+// fault says more, but only for a match. A bot plays only if its URL has passed the
+// deploy check. Until the connection is up, only a certificate has a fault of its
+// own, because its peer speaks TLS.
 type failure struct {
-	words   string
-	refused bool
+	words       string
+	fault       match.Fault
+	refused     bool
+	unconnected bool // the connection, including TLS, was not up
 }
 
+const (
+	noConnection = "no connection could be made; check that the bot is running, and check its port and, for https, its certificate"
+	noAnswer     = "the server sent no usable HTTP response in time"
+)
+
 var (
-	errAddress = &failure{words: "the address is not allowed", refused: true}
-	errResolve = &failure{words: "the host name does not resolve"}
-	errConnect = &failure{words: "no connection could be made; check that the bot is running, and check its port and, for https, its certificate"}
-	errAnswer  = &failure{words: "the server sent no usable HTTP response in time"}
-	errUpgrade = &failure{words: "the response is not a valid WebSocket upgrade"}
+	errAddress = &failure{words: "the address is not allowed", fault: faulty(match.CodeNotAllowed, "the address is not allowed"), refused: true, unconnected: true}
+	errResolve = &failure{words: "the host name does not resolve", fault: faulty(match.CodeUnreachable, noConnection), unconnected: true}
+	errConnect = &failure{words: noConnection, fault: faulty(match.CodeUnreachable, noConnection), unconnected: true}
+	errAnswer  = &failure{words: noAnswer, fault: faulty(match.CodeNoHTTP, noAnswer)}
+	errHungUp  = &failure{words: noAnswer, fault: faulty(match.CodeReset, "the bot reset the connection before it answered the upgrade")}
+	errUpgrade = &failure{words: "the response is not a valid WebSocket upgrade", fault: faulty(match.CodeNoUpgrade, "the response is not a valid WebSocket upgrade")}
 	errPong    = &failure{words: "the body is not the text pong"}
 )
+
+func faulty(code, message string) match.Fault { return match.Fault{Code: code, Message: message} }
+
+// Fault returns why a dial failed, for the decision log (docs/protocol.md,
+// "Faults").
+func (f *failure) Fault() match.Fault { return f.fault }
 
 // Error implements error.
 func (f *failure) Error() string { return f.words }
@@ -33,16 +57,60 @@ func (f *failure) Error() string { return f.words }
 // the arena has sent nothing, and a retry cannot help.
 func (f *failure) NotAllowed() bool { return f.refused }
 
-func refusedURL(words string) error { return &failure{words: words, refused: true} }
+func refusedURL(words string) error {
+	return &failure{words: words, fault: faulty(match.CodeNotAllowed, words), refused: true}
+}
 
 func badStatus(status, want int) error {
-	return &failure{words: fmt.Sprintf("the server responded with status %d instead of %d", status, want)}
+	words := fmt.Sprintf("the server responded with status %d instead of %d", status, want)
+	return &failure{words: words, fault: faulty(match.CodeStatus, words)}
+}
+
+// badTLS returns the failure that describes the error of a TLS handshake.
+func badTLS(err error) error {
+	var certificate *tls.CertificateVerificationError
+	if !errors.As(err, &certificate) {
+		return errConnect
+	}
+	bad := *errConnect
+	bad.fault = faulty(match.CodeCertificate, aboutCertificate(certificate.Err))
+	return &bad
+}
+
+// aboutCertificate explains why a certificate was rejected, without its content.
+func aboutCertificate(err error) string {
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired && time.Now().After(invalid.Cert.NotAfter):
+		return "certificate expired on " + invalid.Cert.NotAfter.UTC().Format(time.DateOnly)
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "certificate is not valid before " + invalid.Cert.NotBefore.UTC().Format(time.DateOnly)
+	case errors.As(err, new(x509.HostnameError)):
+		return "certificate is for another host name"
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		return "certificate is not signed by a known authority; check that the server sends the whole chain"
+	}
+	return "certificate is not valid"
+}
+
+// badExchange returns the failure that describes the error of a request or its
+// response.
+func badExchange(err error) error {
+	if isReset(err) {
+		return errHungUp
+	}
+	return errAnswer
+}
+
+func isReset(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // neverConnected reports whether a probe failed before its connection was up,
 // including TLS.
 func neverConnected(err error) bool {
-	return err == errResolve || err == errAddress || err == errConnect //nolint:errorlint // failures are never wrapped
+	var f *failure
+	return errors.As(err, &f) && f.unconnected
 }
 
 // dialFailure returns the failure that describes a dial error.

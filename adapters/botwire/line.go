@@ -41,6 +41,7 @@ type Line struct {
 	drain   time.Duration // the limit of a Drain
 
 	closing atomic.Bool
+	fault   atomic.Pointer[match.Fault]
 	gone    chan struct{} // closed after the last call to receive
 	done    chan struct{} // closed when the reader has ended
 }
@@ -117,9 +118,21 @@ func (l *Line) Send(ctx context.Context, frame []byte) error {
 	stop := context.AfterFunc(ctx, func() { l.cutUnless(written, sendGrace) })
 	defer stop()
 	if err := l.ws.Write(context.Background(), websocket.MessageText, frame); err != nil {
+		l.awaitReader()
 		return ErrGone
 	}
 	return nil
+}
+
+// awaitReader waits until the reader has ended too, because only the reader knows
+// the fault of a broken line. It waits no longer than sendGrace.
+func (l *Line) awaitReader() {
+	t := time.NewTimer(sendGrace)
+	defer t.Stop()
+	select {
+	case <-l.gone:
+	case <-t.C:
+	}
 }
 
 // cutUnless cuts the line unless done is closed within the given time.
@@ -129,6 +142,7 @@ func (l *Line) cutUnless(done <-chan struct{}, within time.Duration) {
 	select {
 	case <-done:
 	case <-t.C:
+		l.fault.CompareAndSwap(nil, &notReading)
 		l.conn.cut()
 	}
 }
@@ -174,9 +188,12 @@ func (l *Line) Close() {
 // run reads until the line ends.
 func (l *Line) run() {
 	defer close(l.done)
-	for l.next() {
+	err := l.next()
+	for err == nil {
+		err = l.next()
 	}
 	v := l.wire.verdict()
+	l.fault.CompareAndSwap(nil, faultOf(v, err))
 	if v == vOversized {
 		l.deliver(nil, match.CauseOversized)
 	}
@@ -185,22 +202,23 @@ func (l *Line) run() {
 	l.finish(v)
 }
 
-// next reads one message and delivers it. It returns false at the end of the line.
-func (l *Line) next() bool {
+// next reads one message and delivers it. It returns an error at the end of the
+// line.
+func (l *Line) next() error {
 	kind, r, err := l.ws.Reader(context.Background())
 	if err != nil {
-		return false
+		return err
 	}
 	frame, err := io.ReadAll(r)
 	if err != nil {
-		return false
+		return err
 	}
 	if kind != websocket.MessageText || !utf8.Valid(frame) {
 		l.deliver(bytes.ToValidUTF8(frame, []byte("\uFFFD")), match.CauseMalformed)
-		return true
+		return nil
 	}
 	l.deliver(frame, "")
-	return true
+	return nil
 }
 
 func (l *Line) deliver(frame []byte, cause string) {

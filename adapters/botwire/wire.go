@@ -13,6 +13,7 @@ const tlsGoodbye = 100 * time.Millisecond
 var (
 	errCut   = errors.New("the connection to the bot was cut")
 	errEnded = errors.New("the bot closed the connection")
+	errReset = errors.New("the bot reset the connection")
 )
 
 // wire is the byte stream between the connection (after TLS) and the WebSocket
@@ -51,7 +52,10 @@ func (w *wire) Read(p []byte) (int, error) {
 	if pass == 0 && v != vFine {
 		return 0, errCut
 	}
-	if err != nil {
+	switch {
+	case isReset(err):
+		err = errReset
+	case err != nil:
 		// Never return io.EOF. After a fragment, the library would treat io.EOF
 		// as the end of the message, and would deliver an incomplete answer.
 		err = errEnded

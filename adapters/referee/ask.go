@@ -130,6 +130,7 @@ func (p *run) connect(ctx context.Context, s *seat, o *openDecision) *connection
 		o.dialed = true
 		dialing, cancel := context.WithTimeout(ctx, left)
 		_, err := s.dial(dialing)
+		o.noteDial(err, dialing.Err() != nil)
 		cancel()
 		switch {
 		case err == nil:
@@ -141,6 +142,22 @@ func (p *run) connect(ctx context.Context, s *seat, o *openDecision) *connection
 		p.clock.wait(ctx, min(o.until, p.clock.now()+redialPause), o.done)
 	}
 	return nil
+}
+
+// slowConnect is the fault of a line that opened too late.
+var slowConnect = match.Fault{Code: match.CodeSlowConnect, Message: "the connection opened only when no time was left"}
+
+// noteDial stores the result of a dial. A dial that was cut short at the deadline
+// says less than the dial before it.
+func (o *openDecision) noteDial(err error, cut bool) {
+	var known interface{ Fault() match.Fault }
+	switch {
+	case err == nil:
+		o.fault = &slowConnect
+	case errors.As(err, &known) && (o.fault == nil || !cut):
+		fault := known.Fault()
+		o.fault = &fault
+	}
 }
 
 // notAllowed reports whether err means that dialing again cannot succeed.

@@ -113,6 +113,7 @@ func (l *scriptedLine) Send(_ context.Context, frame []byte) error {
 }
 
 func (*scriptedLine) Drain(context.Context) {}
+func (*scriptedLine) Fault() *match.Fault   { return nil }
 func (*scriptedLine) Close()                {}
 
 type noLadder struct{}

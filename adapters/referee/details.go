@@ -9,15 +9,15 @@ import (
 	"hexarena/eventstore"
 )
 
-// detailsTime is how long the end of a match waits for the details that are not
+// detailsTime is how long the end of a run waits for the details that are not
 // stored yet.
 const detailsTime = 5 * time.Second
 
 // details appends the details of a match to their own stream, in the background,
 // so that they never delay the match. The rules bound their number: a seat has at
 // most three strikes. While the log is unavailable, details retries. Details that
-// are not stored by detailsTime after the end of the match, or when the referee
-// stops, are lost (docs/adr/0045-details-of-failures-are-private.md).
+// are not stored by detailsTime after the run ends are lost
+// (docs/adr/0045-details-of-failures-are-private.md).
 type details struct {
 	run  *run
 	ctx  context.Context // ends the retries
@@ -30,7 +30,7 @@ type details struct {
 }
 
 func newDetails(ctx context.Context, p *run) *details {
-	ctx, stop := context.WithCancel(ctx)
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // a referee that stops still stores the details of its last batch
 	return &details{run: p, ctx: ctx, stop: stop}
 }
 

@@ -11,7 +11,17 @@ import (
 	"hexarena/domain/match"
 )
 
-var errRefused = errors.New("no connection could be made")
+// faultyDial is the error of a dial whose fault is known.
+type faultyDial struct{ fault match.Fault }
+
+func (f faultyDial) Error() string      { return f.fault.Message }
+func (f faultyDial) Fault() match.Fault { return f.fault }
+
+var (
+	refusedFault = match.Fault{Code: match.CodeStatus, Message: "status 401 instead of 101"}
+	hangingFault = match.Fault{Code: match.CodeUnreachable, Message: "no connection could be made"}
+	errRefused   = faultyDial{refusedFault}
+)
 
 type notAllowedError struct{}
 
@@ -21,7 +31,7 @@ func (notAllowedError) NotAllowed() bool { return true }
 // hangs is a dial that lasts until its context ends.
 func hangs(ctx context.Context) error {
 	<-ctx.Done()
-	return ctx.Err()
+	return faultyDial{hangingFault}
 }
 
 // A bot's line drops after its first answer, while no decision is open. The next
@@ -34,17 +44,24 @@ func TestLineIsDownAtDecision(t *testing.T) {
 		took     int64
 		dials    int
 		deadline int64 // ms in the second request; 0: never sent
+		fault    *match.Fault
 	}{
-		{"up again", func(context.Context, int) error { return nil }, "", 0, 2, 5000},
+		{"up again", func(context.Context, int) error { return nil }, "", 0, 2, 5000, nil},
 		{"up at the third dial", func(_ context.Context, nth int) error {
 			if nth < 4 {
 				return errRefused
 			}
 			return nil
-		}, "", 0, 4, 4500},
-		{"down permanently", func(context.Context, int) error { return errRefused }, match.CauseDropped, 5000, 21, 0},
-		{"hanging", func(ctx context.Context, _ int) error { return hangs(ctx) }, match.CauseDropped, 5000, 2, 0},
-		{"not allowed", func(context.Context, int) error { return notAllowedError{} }, match.CauseDropped, 0, 2, 0},
+		}, "", 0, 4, 4500, nil},
+		{"down permanently", func(context.Context, int) error { return errRefused }, match.CauseDropped, 5000, 21, 0, &refusedFault},
+		{"refusing, then hanging", func(ctx context.Context, nth int) error {
+			if nth < 4 {
+				return errRefused
+			}
+			return hangs(ctx)
+		}, match.CauseDropped, 5000, 4, 0, &refusedFault},
+		{"hanging", func(ctx context.Context, _ int) error { return hangs(ctx) }, match.CauseDropped, 5000, 2, 0, &hangingFault},
+		{"not allowed", func(context.Context, int) error { return notAllowedError{} }, match.CauseDropped, 0, 2, 0, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -77,6 +94,11 @@ func TestLineIsDownAtDecision(t *testing.T) {
 				require.Equal(t, test.cause, missed[0].Cause)
 				require.Equal(t, test.took, missed[0].ElapsedMs)
 				require.Len(t, bot.requests, 1)
+				var faults []match.Event
+				if test.fault != nil {
+					faults = []match.Event{match.TimeoutExplained{Seat: missed[0].Seat, Decision: missed[0].Decision, Fault: *test.fault}}
+				}
+				require.Equal(t, faults, f.details())
 			})
 		})
 	}
@@ -89,6 +111,7 @@ func TestNoRedialWithinDecision(t *testing.T) {
 		bot := f.bots[1]
 		bot.greet = func(l *fakeLine) {
 			if bot.dials == 2 { // the line drops before its dial has returned
+				l.fault = &match.Fault{Code: match.CodeReset, Message: "the bot reset the connection"}
 				l.deliver("", match.CauseDropped)
 			}
 		}
@@ -103,6 +126,9 @@ func TestNoRedialWithinDecision(t *testing.T) {
 		require.Equal(t, match.CauseDropped, missed[0].Cause)
 		require.Zero(t, missed[0].ElapsedMs)
 		require.Equal(t, 3, bot.dials)
+		require.Equal(t, []match.Event{match.TimeoutExplained{
+			Seat: missed[0].Seat, Decision: missed[0].Decision, Fault: match.Fault{Code: match.CodeReset, Message: "the bot reset the connection"},
+		}}, f.details())
 	})
 }
 

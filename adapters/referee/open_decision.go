@@ -18,8 +18,9 @@ type openDecision struct {
 	began    time.Duration // when the seat's time began to run, on the referee's clock
 	since    time.Duration // when the decision was sent; equal to began until then, and always if the line was up
 	until    time.Duration
-	dialed   bool // whether the line was down and had to be dialed first
-	sent     bool // whether the referee has begun to write the request
+	dialed   bool         // whether the line was down and had to be dialed first
+	sent     bool         // whether the referee has begun to write the request
+	fault    *match.Fault // of the latest dial; nil if no dial was needed
 
 	heard   bool // whether a complete frame has arrived, even an answer to an older decision
 	closed  bool
@@ -59,6 +60,15 @@ func (o *openDecision) close(frame []byte, cause string, now time.Duration) {
 	o.outcome = o.timed(now)
 	o.outcome.Decision, o.outcome.Frame, o.outcome.Cause, o.outcome.Heard = o.decision.ID, frame, cause, o.heard
 	close(o.done)
+}
+
+// drop closes the decision because the line was lost or did not open.
+func (o *openDecision) drop(fault *match.Fault, now time.Duration) {
+	if o.closed {
+		return
+	}
+	o.close(nil, match.CauseDropped, now)
+	o.outcome.Fault = fault
 }
 
 // timed returns an outcome that contains only the time that the decision has used.
@@ -103,7 +113,7 @@ func (s *seat) startClock(o *openDecision) (left time.Duration) {
 func (s *seat) failDropped(o *openDecision) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o.close(nil, match.CauseDropped, s.clock.now())
+	o.drop(o.fault, s.clock.now())
 }
 
 func (s *seat) closed(o *openDecision) bool {

@@ -29,6 +29,9 @@ type Line interface {
 	// Drain returns when all data that the socket had received before the call
 	// has been passed to receive, or when ctx ends.
 	Drain(ctx context.Context)
+	// Fault returns why the line ended, or nil if that is unknown. Call it after
+	// match.CauseDropped or a failed Send.
+	Fault() *match.Fault
 	// Close frees the line within a second, even after an error. receive is not
 	// called after Close.
 	Close()
@@ -37,7 +40,8 @@ type Line interface {
 // Dial opens the socket of a match. If ctx ends, the dial stops, but a line that is
 // already open stays open. The returned nonce is the bot's nonce, or empty if the
 // bot sent no valid nonce. If the error has a method NotAllowed() bool that returns
-// true, dialing again cannot succeed.
+// true, dialing again cannot succeed. If it has a method Fault() match.Fault, the decision's
+// fault is the one that this method returns.
 //
 // The line's reader calls receive, one call at a time, possibly before Dial
 // returns. For a text frame, cause is empty, and receive may retain the frame.

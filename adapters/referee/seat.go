@@ -94,7 +94,7 @@ func (s *seat) drop(c *connection) {
 	}
 	s.conn = nil
 	if s.open != nil {
-		s.open.close(nil, match.CauseDropped, s.clock.now())
+		s.open.drop(c.line.Fault(), s.clock.now())
 	}
 }
 

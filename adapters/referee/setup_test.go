@@ -390,6 +390,7 @@ type fakeLine struct {
 	bot     *fakeBot
 	receive func([]byte, string)
 	sending func(ctx context.Context) error // replaces Send
+	fault   *match.Fault
 
 	reading sync.Mutex // one call to receive at a time
 	mu      sync.Mutex
@@ -431,6 +432,8 @@ func (l *fakeLine) buffers(frame string) {
 	defer l.mu.Unlock()
 	l.kernel = append(l.kernel, frame)
 }
+
+func (l *fakeLine) Fault() *match.Fault { return l.fault }
 
 func (l *fakeLine) Drain(context.Context) {
 	l.mu.Lock()

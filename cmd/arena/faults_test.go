@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net"
 
 	"nhooyr.io/websocket"
 
@@ -22,7 +24,8 @@ type fault struct {
 	want    func(kind string) penalty // the penalty for each kind of decision
 	strikes int
 	missed  bool
-	sockets int // number of accepted sockets; not checked if 0
+	sockets int      // number of accepted sockets; not checked if 0
+	details []string // what the decision log says about each strike, as code and message; not checked if nil
 }
 
 // penalty is the event of a strike.
@@ -41,26 +44,32 @@ func allFaults() []fault {
 		{
 			name: "silent", strikes: 3, missed: true, sockets: 1, want: timeout(match.CauseDeadline, ""),
 			conduct: func(context.Context, *websocket.Conn, decision) error { return nil },
+			details: thrice("silent: nothing came"),
 		},
 		{
 			name: "late", strikes: 3, sockets: 1, want: timeout(match.CauseDeadline, ""),
 			conduct: oneBehind(),
+			details: []string{"late: came", "late: came", "stale: only answers to earlier decisions came"},
 		},
 		{
 			name: "malformed", strikes: 3, sockets: 1, want: timeout(match.CauseMalformed, `{"id":`),
 			conduct: says(websocket.MessageText, func(decision) []byte { return []byte(`{"id":`) }),
+			details: thrice("syntax: unexpected end of JSON input at byte 6"),
 		},
 		{
 			name: "binary", strikes: 3, sockets: 1, want: timeout(match.CauseMalformed, `[]`),
 			conduct: says(websocket.MessageBinary, func(decision) []byte { return []byte(`[]`) }),
+			details: thrice("binary: the message is a binary frame; send text frames"),
 		},
 		{
 			name: "never asked", strikes: 3, sockets: 1, want: timeout(match.CauseMalformed, `{"id":0,"action":{}}`),
 			conduct: says(websocket.MessageText, func(decision) []byte { return []byte(`{"id":0,"action":{}}`) }),
+			details: thrice("wrong_id: /id must be "),
 		},
 		{
 			name: "oversized", strikes: 3, sockets: 3, want: timeout(match.CauseOversized, ""),
 			conduct: says(websocket.MessageText, func(d decision) []byte { return padded(d.answer, 65_537) }),
+			details: thrice("oversized: the message has more than 65,536 bytes"),
 		},
 		{
 			name: "illegal", strikes: 3, sockets: 1, want: contradicted,
@@ -78,9 +87,31 @@ func allFaults() []fault {
 		{
 			name: "drops", strikes: 3, missed: true, sockets: 3, want: timeout(match.CauseDropped, ""),
 			conduct: func(_ context.Context, conn *websocket.Conn, _ decision) error { return conn.CloseNow() },
+			details: thrice("ended: the bot ended the connection without a close frame"),
 		},
-		{name: "refuses", refuses: true, strikes: 3, missed: true, want: timeout(match.CauseDropped, "")},
-		{name: "hangs", hangs: true, strikes: 3, missed: true, want: timeout(match.CauseDropped, "")},
+		{
+			name: "closes", strikes: 3, missed: true, sockets: 3, want: timeout(match.CauseDropped, ""),
+			conduct: func(_ context.Context, conn *websocket.Conn, _ decision) error {
+				return conn.Close(websocket.StatusInternalError, "internal error")
+			},
+			details: thrice(`closed: closed by the bot with code 1011 "internal error"`),
+		},
+		{
+			name: "resets", strikes: 3, missed: true, sockets: 3, want: timeout(match.CauseDropped, ""),
+			conduct: func(ctx context.Context, _ *websocket.Conn, _ decision) error {
+				tcp := ctx.Value(connKey{}).(*net.TCPConn)
+				return errors.Join(tcp.SetLinger(0), tcp.Close())
+			},
+			details: thrice("reset: the bot reset the connection"),
+		},
+		{
+			name: "refuses", refuses: true, strikes: 3, missed: true, want: timeout(match.CauseDropped, ""),
+			details: thrice("status: the server responded with status 401 instead of 101"),
+		},
+		{
+			name: "hangs", hangs: true, strikes: 3, missed: true, want: timeout(match.CauseDropped, ""),
+			details: thrice("no_http: the server sent no usable HTTP response in time"),
+		},
 		{
 			name: "twice wrong", strikes: 2, sockets: 1, want: contradicted,
 			conduct: says(websocket.MessageText, func(d decision) []byte {
@@ -106,6 +137,8 @@ func allFaults() []fault {
 		}},
 	}
 }
+
+func thrice(detail string) []string { return []string{detail, detail, detail} }
 
 // contradicted returns the penalty for a bot with the conduct misplaced or contrary.
 func contradicted(kind string) penalty {

@@ -4,13 +4,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/adapters/rest"
 	"hexarena/domain/match"
+	"hexarena/projections/frames"
 	"hexarena/projections/matches"
 )
 
@@ -54,6 +57,10 @@ func TestFaultyBotsHarmOnlyThemselves(t *testing.T) {
 			table[p.BotName] = r
 		}
 	}
+	logs := make([][]rest.Decision, len(faults))
+	for i, f := range faults {
+		logs[i] = s.decisions(4*i, table[f.name], f.name)
+	}
 	s.stop()
 	c := readHistory(t, s.data)
 
@@ -63,6 +70,7 @@ func TestFaultyBotsHarmOnlyThemselves(t *testing.T) {
 			require.Len(t, r.Players, 4)
 			r.requireWhole(t, r.seatOf(f.name))
 			f.requirePenalties(t, r)
+			f.requireDetails(t, logs[i])
 			for _, seat := range c.rated[r.ID].Seats {
 				require.Equal(t, f.missed && seat.BotID == r.Players[r.seatOf(f.name)].BotID, seat.Missed)
 			}
@@ -111,6 +119,42 @@ func (f *fault) requirePenalties(t *testing.T, r record) {
 		}
 	}
 	require.Equal(t, f.strikes, strikes)
+}
+
+// decisions returns the decision log of a bot, which is the nth bot that joined.
+func (s *testArena) decisions(nth int, r record, name string) []rest.Decision {
+	s.t.Helper()
+	var log rest.Decisions
+	path := "/bots/" + r.Players[r.seatOf(name)].BotID + "/matches/" + r.ID + "/decisions"
+	s.must(s.owners[nth/5].Call(s.t.Context(), http.MethodGet, path, nil, &log))
+	return log.Decisions
+}
+
+// requireDetails requires that the decision log explains each strike.
+func (f *fault) requireDetails(t *testing.T, log []rest.Decision) {
+	t.Helper()
+	var details []string
+	for _, d := range log {
+		if d.Outcome == frames.Played {
+			continue
+		}
+		require.NotNil(t, d.Request)
+		require.NotEmpty(t, d.Played)
+		details = append(details, "")
+		require.Equal(t, len(details), d.Strikes)
+		require.Equal(t, d.Strikes == match.MaxStrikes, d.Resigned)
+		if d.Fault != nil {
+			details[len(details)-1] = d.Fault.Code + ": " + d.Fault.Message
+		}
+		require.Equal(t, d.Fault != nil && d.Fault.Code == match.CodeLate, d.Late != nil)
+	}
+	if f.details == nil {
+		return
+	}
+	require.Len(t, details, len(f.details))
+	for i, want := range f.details {
+		require.Contains(t, details[i], want)
+	}
 }
 
 // requireEverything requires that the matches contain every public kind of event,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -58,10 +59,15 @@ type request struct {
 	frame  string
 }
 
+// connKey is the key of the TCP connection in the context of a request.
+type connKey struct{}
+
 // newTestBot serves a bot until the test ends.
 func newTestBot(t testing.TB, name string) *testBot {
 	p := &testBot{name: name, games: map[string]*botMatch{}}
-	server := httptest.NewServer(p)
+	server := httptest.NewUnstartedServer(p)
+	server.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) }
+	server.Start()
 	t.Cleanup(server.Close)
 	p.url = server.URL
 	return p

@@ -12,7 +12,7 @@ import (
 // Given an outcome, when it is settled, then its timeout is explained.
 func TestExplain(t *testing.T) {
 	long := `{"id":1,"action":{"settlement":"` + strings.Repeat("x", 5000) + `","road":0}}`
-	closed := &Fault{Code: "closed", Message: `closed by the bot with code 1011 "internal error"`}
+	closed := &Fault{Code: CodeClosed, Message: `closed by the bot with code 1011 "internal error"`}
 	for name, c := range map[string]struct {
 		given Outcome
 		then  []Event

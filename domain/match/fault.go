@@ -20,6 +20,20 @@ const (
 	CodeLate      = "late"
 	CodeNoTime    = "no_time"
 	CodeOversized = "oversized"
+
+	CodeUnreachable = "unreachable"
+	CodeNotAllowed  = "not_allowed"
+	CodeCertificate = "certificate"
+	CodeNoHTTP      = "no_http"
+	CodeStatus      = "status"
+	CodeNoUpgrade   = "no_upgrade"
+	CodeSlowConnect = "slow_connect"
+	CodeClosed      = "closed"
+	CodeReset       = "reset"
+	CodeEnded       = "ended"
+	CodeNotReading  = "not_reading"
+	CodeProtocol    = "protocol"
+	CodeFlood       = "flood"
 )
 
 var (
