@@ -113,7 +113,7 @@ func TestFaultsOfDials(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := patient(Options{Key: platformKey, RootCAs: c.roots}).Dial(t.Context(), c.url, "m", Upgrade{}, quiet)
 			var f interface{ Fault() match.Fault }
-			require.True(t, errors.As(err, &f), "%v", err)
+			require.ErrorAs(t, err, &f)
 			require.Equal(t, c.fault, f.Fault())
 			if c.fault.Code == match.CodeCertificate {
 				require.EqualError(t, err, errConnect.words)
