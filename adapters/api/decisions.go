@@ -1,10 +1,12 @@
 package api
 
 import (
+	"errors"
 	"slices"
 
 	"hexarena/adapters/rest"
 	"hexarena/adapters/rest/problem"
+	"hexarena/domain/owner"
 	"hexarena/domain/seed"
 	"hexarena/projections/frames"
 )
@@ -16,20 +18,21 @@ type decisionsQuery struct {
 	Limit   int    `query:"limit" minimum:"1" doc:"The maximum number of decisions."`
 }
 
-// find refuses a bot that the caller does not own, and a match that the bot does
-// not play in.
+// find refuses a match that the bot does not play in. A bot that the account does
+// not have may be removed: getDecisions checks who owned it.
 func (q *decisionsQuery) find(c *call) error {
-	if err := q.botPath.find(c); err != nil {
-		return err
+	unknown := q.botPath.find(c)
+	if unknown != nil && !errors.Is(unknown, owner.ErrBotUnknown) {
+		return unknown
 	}
 	m, err := c.server.summary(q.MatchID)
-	if err != nil {
-		return err
+	if err == nil && !slices.ContainsFunc(m.Players, func(p rest.MatchPlayer) bool { return p.BotID == q.ID }) {
+		err = problem.ErrNotFound
 	}
-	if !slices.ContainsFunc(m.Players, func(p rest.MatchPlayer) bool { return p.BotID == q.ID }) {
-		return problem.ErrNotFound
+	if err != nil && unknown != nil {
+		return unknown
 	}
-	return nil
+	return err
 }
 
 func (s *Server) getDecisions(c *call, in *decisionsQuery) (out rest.Decisions, err error) {
@@ -42,8 +45,11 @@ func (s *Server) getDecisions(c *call, in *decisionsQuery) (out rest.Decisions, 
 		return out, err
 	}
 	seat, ok := h.SeatOf(in.ID)
-	if !ok {
+	switch {
+	case !ok:
 		return out, problem.ErrNotFound
+	case h.Started.Seats[seat].OwnerID != c.account.ID:
+		return out, owner.ErrBotUnknown
 	}
 	details, err := frames.ReadDetails(c.ctx, s.Log, m.ID)
 	if err != nil {

@@ -142,6 +142,18 @@ func TestDecisionLogIsPrivate(t *testing.T) {
 	r.anyone().do(http.MethodGet, "/bots/"+r.bots[0]+"/matches/"+g.MatchID+"/decisions", nil).is(http.StatusUnauthorized, "unauthenticated")
 }
 
+// The log of a removed bot stays readable, only for its owner.
+func TestDecisionLogOfARemovedBot(t *testing.T) {
+	r := newRivals(t)
+	g := r.play.Complete(ladder.Standard, r.bots...)
+	r.read.sync()
+	before := r.log(r.ada, r.bots[0], g, "").decided()
+	r.ada.do(http.MethodDelete, "/bots/"+r.bots[0], nil).is(http.StatusNoContent)
+	require.Equal(t, before, r.log(r.ada, r.bots[0], g, "").decided())
+	r.log(r.bob, r.bots[0], g, "").is(http.StatusNotFound, "not_found")
+	r.log(r.ada, r.bots[1], g, "").is(http.StatusNotFound, "not_found")
+}
+
 // While a match is running, an owner sees closed decisions. A process that has
 // the seed key also shows the requests, which it rebuilds. The decision log
 // never reveals the seed.

@@ -1,10 +1,15 @@
 package web
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"hexarena/adapters/rest"
+	"hexarena/domain/board"
 	"hexarena/domain/match"
 )
 
@@ -30,8 +35,30 @@ var causes = map[string]string{
 	"malformed": "the message is not a well-formed answer", "oversized": "the message has more than 65,536 bytes",
 }
 
+// cards lists the cards of a hand.
+func cards(hand match.Counts) string {
+	var list []string
+	for r, n := range hand {
+		if n > 0 {
+			list = append(list, fmt.Sprintf("%d %s", n, board.Resource(r)))
+		}
+	}
+	if len(list) == 0 {
+		return "no cards"
+	}
+	return strings.Join(list, ", ")
+}
+
+// indented formats a request for a page. Table talk may contain characters that
+// change the direction of text, so it is cleaned before the line breaks are added.
+func indented(r *match.Request) (string, error) {
+	var text bytes.Buffer
+	err := json.Indent(&text, []byte(clean(string(r.AppendJSON(nil)))), "", "  ")
+	return text.String(), err
+}
+
 type logData struct {
-	Bot       rest.Bot
+	Bot       player
 	Match     summary
 	Decisions []rest.Decision
 	Refused   []rest.Decision // the decisions that caused a strike
@@ -43,9 +70,9 @@ func (p *pageRequest) decisionLog() error {
 	var d logData
 	var log rest.Decisions
 	bot, path := "/bots/"+url.PathEscape(p.r.PathValue("id")), "/matches/"+url.PathEscape(p.r.PathValue("match"))
-	p.read(bot, &d.Bot)
-	p.read(path, &d.Match)
 	p.read(bot+path+"/decisions", &log)
+	p.read(path, &d.Match)
+	d.Bot = playerOf(d.Match, p.r.PathValue("id"))
 	d.Decisions = log.Decisions
 	for _, decision := range log.Decisions {
 		if decision.Outcome != "played" {

@@ -53,6 +53,7 @@ func TestPagesOfSession(t *testing.T) {
 		"/bot/" + botID + "/log/" + matchID: {
 			"distance_rule", "vertex 14 is next to the town on 9", "/watch/" + matchID + "#44", `class="town seat-1"`,
 			"41 of 4750 ms", "0 of 0 ms", "the bot had no time left in this match, so the arena did not ask it",
+			"The bot had 1 wool, 2 ore in its hand.", "The bot had no cards in its hand.", "&#34;message&#34;: &#34;a\uFFFDb&#34;",
 			"came 1,004 ms late", `{&#34;id&#34;:11}`, "It was the third strike, so the bot resigned.",
 		},
 	} {
@@ -61,7 +62,7 @@ func TestPagesOfSession(t *testing.T) {
 		require.Empty(t, page.Header().Get("Content-Encoding"), "the compressed length could reveal secrets")
 		require.Equal(t, "no-store", page.Header().Get("Cache-Control"))
 	}
-	for _, target := range []string{"GET /me", "GET /bots/" + botID} {
+	for _, target := range []string{"GET /me", "GET /bots/" + botID, "GET /bots/" + botID + "/matches/" + matchID + "/decisions"} {
 		s.refuse(target, http.StatusUnauthorized, "unauthenticated", nil)
 	}
 	for _, path := range []string{"/dashboard", "/dashboard/keys", "/dashboard/account", "/dashboard/bots/" + botID, "/bot/" + botID + "/log/" + matchID} {

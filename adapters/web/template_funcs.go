@@ -61,6 +61,8 @@ func funcs(a *assets) template.FuncMap {
 		"playerOf":  playerOf,
 		"meanPlace": meanPlace,
 		"why":       why,
+		"cards":     cards,
+		"indented":  indented,
 		"title":     func(mode string) string { return strings.ToUpper(mode[:1]) + mode[1:] },
 		"field":     func(f form, name string) fieldView { return fieldView{f, name} },
 		"add":       func(a, b int) int { return a + b },
