@@ -17,10 +17,9 @@ import (
 func TestLateAnswersAreStored(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		bot := f.bots[0]
-		var answers []string
+		answerTo := func(id, nth int) string { return fmt.Sprintf(`{"id":%d,"n":%d}`, id, nth) }
 		bot.script = func(c call) bool {
-			answer := fmt.Sprintf(`{"id":%d,"n":%d}`, c.ID, c.nth)
-			answers = append(answers, answer)
+			answer := answerTo(c.ID, c.nth)
 			after := map[int]time.Duration{1: 5*time.Second + 1*time.Millisecond, 2: 9 * time.Second, 3: 6004 * time.Millisecond}[c.nth]
 			c.answer(after, answer)
 			c.answer(after+time.Millisecond, answer)
@@ -44,7 +43,7 @@ func TestLateAnswersAreStored(t *testing.T) {
 			ids = append(ids, e.Decision)
 		}
 		require.Len(t, ids, 3)
-		require.Equal(t, map[int]match.LateAnswer{ids[0]: {LateMs: 1, Answer: answers[0]}, ids[1]: {LateMs: 4000, Answer: answers[1]}, ids[2]: {LateMs: 1004, Answer: answers[2]}}, late)
+		require.Equal(t, map[int]match.LateAnswer{ids[0]: {LateMs: 1, Answer: answerTo(ids[0], 1)}, ids[1]: {LateMs: 4000, Answer: answerTo(ids[1], 2)}, ids[2]: {LateMs: 1004, Answer: answerTo(ids[2], 3)}}, late)
 		require.Len(t, faults, 3)
 		require.Equal(t, "nothing came", faults[ids[0]].Message)
 	})

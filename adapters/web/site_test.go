@@ -76,7 +76,7 @@ func newSite(t *testing.T) *site {
 			{"id":1,"seq":3,"kind":"setup","outcome":"played","elapsedMs":41,"played":{"settlement":4,"road":7},"request":{"deadlineMs":4750,"view":{}}},
 			{"id":7,"seq":44,"kind":"turn","outcome":"illegal","elapsedMs":3,"reason":"distance_rule","message":"vertex 14 is next to the town on 9",
 				"answer":"{\"id\":7}","played":{"type":"end_turn"},"request":{"view":{"board":{"hexes":[{"id":0,"resource":"ore","token":6}],"bandit":0},
-				"hand":{"ore":2,"wool":1},"talkLog":[{"seat":1,"message":"a‮b","turn":3}],"roads":[{"edge":3,"seat":1}],"towns":[{"vertex":9,"seat":1,"city":true}]}}},
+				"hand":{"ore":2,"wool":1},"talkLog":[{"seat":1,"message":"a\u202eb","turn":3}],"roads":[{"edge":3,"seat":1}],"towns":[{"vertex":9,"seat":1,"city":true}]}}},
 			{"id":9,"seq":50,"kind":"turn","outcome":"timeout","cause":"deadline","elapsedMs":0,"played":{"type":"end_turn"},"request":{"deadlineMs":0,"bankMs":0,"view":{}}},
 			{"id":11,"seq":54,"kind":"turn","outcome":"timeout","cause":"deadline","elapsedMs":5000,"played":{"type":"end_turn"},"request":{"deadlineMs":5000,"view":{}},
 				"fault":{"code":"late","message":"came 1,004 ms late"},"late":{"lateMs":1004,"answer":"{\"id\":11}"},"strikes":3,"resigned":true}]}`,
