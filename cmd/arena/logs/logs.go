@@ -16,17 +16,25 @@ import (
 	"hexarena/eventstore/node"
 )
 
-// answerTime is how long a log may take to respond when a command starts.
-const answerTime = 10 * time.Second
+// How long a log may take to respond when a command starts. The embedded node
+// gets longer: it runs in this process, so only a busy machine can delay it.
+const (
+	answerTime         = 10 * time.Second
+	embeddedAnswerTime = time.Minute
+)
 
 // Open connects to a log and waits until the log responds. Errors name the flag
 // that contains the connection string.
 func Open(ctx context.Context, flag, connection string, logger *slog.Logger) (*esdb.Log, error) {
+	return openWithin(ctx, answerTime, flag, connection, logger)
+}
+
+func openWithin(ctx context.Context, limit time.Duration, flag, connection string, logger *slog.Logger) (*esdb.Log, error) {
 	log, err := esdb.Open(connection, logger.With("log", flag))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if err := log.Ping(ctx); err != nil {
 		_ = log.Close()
@@ -56,7 +64,8 @@ func OpenEmbedded(ctx context.Context, dir string) (*Embedded, error) {
 	}
 	e := &Embedded{Node: n, served: make(chan error, 1)}
 	go func() { e.served <- n.Serve(l) }()
-	if e.Log, err = Open(ctx, "the embedded node", fmt.Sprintf("esdb://%s?tls=false", l.Addr()), quiet); err != nil {
+	connection := fmt.Sprintf("esdb://%s?tls=false", l.Addr())
+	if e.Log, err = openWithin(ctx, embeddedAnswerTime, "the embedded node", connection, quiet); err != nil {
 		return nil, errors.Join(err, e.stopNode())
 	}
 	return e, nil
