@@ -123,7 +123,7 @@ def nonce(match):
 
 
 def secret():
-    """Returns the secret for the nonces. The first start stores it in a file. Keep that file."""
+    """Returns the secret for the nonces. The first run creates it and stores it in a file. Keep that file."""
     with open(os.open("nonce-secret", os.O_CREAT | os.O_RDWR, 0o600), "r+") as file:
         stored = file.read().strip() or secrets.token_hex(32)
         file.seek(0)
