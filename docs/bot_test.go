@@ -62,8 +62,8 @@ type runningBot struct {
 // secretFile is the file in a bot's folder that holds the secret of its nonces.
 const secretFile = "nonce-secret"
 
-// nonce computes the bot's nonce for a match from the bot's secret, as the owner
-// can.
+// nonce computes the bot's nonce for a match from the bot's secret, the way the
+// owner would.
 func (b runningBot) nonce(t *testing.T, matchID string) string {
 	t.Helper()
 	secret, err := os.ReadFile(filepath.Join(b.dir, secretFile))
@@ -87,8 +87,8 @@ func startBot(t *testing.T, bot *exec.Cmd) runningBot {
 	return runningBot{strings.TrimSpace(url), bot.Dir}
 }
 
-// plays lets a bot play in every seat of a table, and returns how its match
-// ends. It requires that no answer is rejected, and that the bot sends its nonces.
+// plays has a bot play in every seat of a table, and returns how the match ended.
+// It requires that no answer is rejected, and that the bot sends its nonces.
 func plays(t *testing.T, bot runningBot, seats int) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -126,8 +126,8 @@ func plays(t *testing.T, bot runningBot, seats int) string {
 	return m.End.Reason
 }
 
-// A caller that does not use WebSocket gets an error, and does not harm the
-// bot.
+// A caller that does not use WebSocket gets an error, and the bot continues to
+// work.
 func TestTheExampleBotTellsThatItWantsAWebSocket(t *testing.T) {
 	url := exampleBot(t, t.TempDir()).url
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

@@ -1,5 +1,5 @@
 // Package docs_test compares the pages of this folder with the code. Everything
-// that they list must exist, and everything that exists must be listed.
+// that the pages list must exist, and everything that exists must be listed.
 package docs_test
 
 import (
@@ -50,7 +50,8 @@ func firsts(pattern, text string) []string {
 	return all
 }
 
-// The tables list the codes of faults and of malformed answers that the code has.
+// The tables list every code of a fault or a malformed answer that the program
+// uses.
 func TestEveryFaultIsListed(t *testing.T) {
 	page := read(t, "protocol.md")
 	for heading, file := range map[string]string{"### Malformed answers": "malformed.go", "### Faults": "fault.go"} {
@@ -73,7 +74,7 @@ func TestEveryErrorCodeIsListed(t *testing.T) {
 	require.Equal(t, problem.Codes(), slices.Compact(onPage))
 }
 
-// The flags are the fields of the structs that the flag parser reads.
+// The pages list every flag: each field of the structs that the flag parser reads.
 func TestEveryFlagIsListed(t *testing.T) {
 	inCode := flagsOf(t, filepath.Join("..", "cmd", "arena", "config.go"), "pace", "config")
 	onPage := map[string]string{}

@@ -142,7 +142,7 @@ func TestTheBoardIsListed(t *testing.T) {
 	}
 }
 
-// All other examples are at least valid JSON.
+// Every JSON example is at least valid JSON.
 func TestExamplesAreJSON(t *testing.T) {
 	for _, page := range []string{"protocol.md", "errors.md", "events.md"} {
 		for _, example := range jsonBlocks(read(t, page)) {

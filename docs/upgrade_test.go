@@ -108,7 +108,7 @@ func upgrade(recipient string, more ...string) http.Header {
 	return h
 }
 
-// stamp returns the timestamp of some time ago.
+// stamp returns the timestamp of the moment that was the given duration ago.
 func stamp(ago time.Duration) string { return fmt.Sprint(time.Now().Add(-ago).UnixMilli()) }
 
 // dialed opens a socket to a bot with the given headers, and returns the status.

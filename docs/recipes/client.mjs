@@ -1,6 +1,6 @@
-// Reads a stream and its category, follows $all with two filters, and shares a
-// persistent subscription, with the official Node.js client
-// (npm install @eventstore/db-client).
+// Uses the official Node.js client (npm install @eventstore/db-client) to read a
+// stream and its category, to follow $all with two filters, and to share a persistent
+// subscription.
 //
 //     node client.mjs 'esdb://127.0.0.1:2113?tls=false' match-…
 import { createRequire } from "node:module";

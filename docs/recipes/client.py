@@ -1,5 +1,5 @@
-"""Reads a stream, its category and $all, follows $all with two filters, and shares
-a persistent subscription, with the Python client (pip install esdbclient).
+"""Uses the Python client (pip install esdbclient) to read a stream, its category and
+$all, to follow $all with two filters, and to share a persistent subscription.
 
     python client.py 'esdb://127.0.0.1:2113?tls=false' match-…
 """

@@ -1,4 +1,4 @@
-"""The leaderboard of a mode from an export, with DuckDB (pip install duckdb).
+"""Computes the leaderboard of a mode from an export, with DuckDB (pip install duckdb).
 
     python leaderboard_duckdb.py DIR standard
 """

@@ -1,4 +1,4 @@
-"""The leaderboard of a mode from an export, with pandas and pyarrow
+"""Computes the leaderboard of a mode from an export, with pandas and pyarrow
 (pip install pandas pyarrow).
 
     python leaderboard_pandas.py DIR standard

@@ -90,12 +90,12 @@ func require10(t *testing.T, patience time.Duration, env []string, dir, name str
 	for _, way := range ways {
 		want[way] = 10
 	}
-	said := regexp.MustCompile(`\{.*\}`).Find(out) // Maven puts a reset of the terminal's colours around it
+	said := regexp.MustCompile(`\{.*\}`).Find(out) // Maven adds codes that reset the terminal's colors
 	require.NoError(t, json.Unmarshal(said, &got), string(out))
 	require.Equal(t, want, got)
 }
 
-// In the way "defaults", a client reads $all with its own filter for system events.
+// "defaults" means that a client reads $all with its own filter for system events.
 var everyWay = []string{"read", "category", "subscribed", "defaults", "shared"}
 
 func TestGo(t *testing.T) {

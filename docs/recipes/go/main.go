@@ -1,7 +1,7 @@
 //go:build recipe
 
-// Command go reads a stream and its category, follows $all with two filters, and
-// shares a persistent subscription, with the official Go client.
+// Command go uses the official Go client to read a stream and its category, to follow
+// $all with two filters, and to share a persistent subscription.
 //
 //	go run -tags recipe ./docs/recipes/go 'esdb://127.0.0.1:2113?tls=false' match-…
 package main
@@ -87,7 +87,7 @@ func count(ctx context.Context, client *esdb.Client, stream, origin string) (n i
 }
 
 // subscribe follows $all with a filter until it has seen the given number of events
-// of a stream. A subscription would continue with new events.
+// of a stream. A subscription on its own would never end: it waits for new events.
 func subscribe(ctx context.Context, client *esdb.Client, stream string, stored int, filter *esdb.SubscriptionFilter) (n int, err error) {
 	subscription, err := client.SubscribeToAll(ctx, esdb.SubscribeToAllOptions{From: esdb.Start{}, Filter: filter})
 	if err != nil {

@@ -1,5 +1,5 @@
-//! Reads a stream, follows $all with a filter, and shares a persistent
-//! subscription, with the official Rust client.
+//! Uses the official Rust client to read a stream, to follow $all with a filter, and
+//! to share a persistent subscription.
 //!
 //!     cargo run -- 'esdb://127.0.0.1:2113?tls=false' match-…
 

@@ -3,9 +3,9 @@ import java.util.*;
 import java.util.concurrent.*;
 
 /**
- * Reads a stream, follows $all with a filter, and shares a persistent
- * subscription, with the official Java client. The arguments are a connection
- * string and the name of a stream, for example match-….
+ * Uses the official Java client to read a stream, to follow $all with a filter, and
+ * to share a persistent subscription. The arguments are a connection string and the
+ * name of a stream, for example match-….
  */
 public class Recipe {
     public static void main(String[] args) throws Exception {
