@@ -1,9 +1,9 @@
-// Package describe makes the texts that describe the API: the OpenAPI document,
+// Package describe produces the texts that describe the API: the OpenAPI document,
 // the reference page, the changelog and llms.txt.
 //
 // [New] begins a document, [Document.Add] adds an endpoint, and
-// [Document.Finish] returns the texts. The huma library makes the schemas from
-// the Go types that the API encodes. The package adds the rest from files. The
+// [Document.Finish] returns the texts. The huma library derives the schemas
+// from the Go types that the API encodes. Everything else comes from files. The
 // file openapi.yaml describes the API as a whole, and operations.yaml describes
 // each operation. The file schemas.yaml contains the parts of the schemas that a
 // Go type cannot express. The package handles no requests.
@@ -33,7 +33,7 @@ type Operation struct {
 	Status           int    // status of a successful answer
 	Request          binding.Binding
 	Answer           reflect.Type // encoded as JSON; nil: none
-	Text             string       // the content type of an answer that is text; empty: none
+	Text             string       // the content type of a text response; empty: none
 	Scope            owner.Scope  // the scope that the caller needs; empty: none
 	Session          bool         // the caller needs a session
 	Forms            bool         // browsers may send forms instead of JSON
@@ -198,7 +198,7 @@ func (d *Document) parameter(in string, p binding.Parameter) *huma.Param {
 
 func (d *Document) schemas() huma.Registry { return d.api.Components.Schemas }
 
-// headers returns references to the headers that every answer has, and to the
+// headers returns references to the headers that every response has, and to the
 // additional headers in more. openapi.yaml describes them.
 func headers(more ...string) map[string]*huma.Param {
 	all := map[string]*huma.Param{}

@@ -15,7 +15,7 @@ import (
 // may break there.
 var capital = regexp.MustCompile(`([a-z])([A-Z])`)
 
-// breakablePath lets a line break before each part of a path.
+// breakablePath allows a line break before each part of a path.
 func breakablePath(path string) template.HTML {
 	return template.HTML(strings.ReplaceAll(template.HTMLEscapeString(path), "/", "<wbr>/"))
 }

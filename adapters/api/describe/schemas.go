@@ -18,9 +18,9 @@ import (
 	"hexarena/domain/seed"
 )
 
-// The huma library makes the schemas of the document from the Go types that the
+// The huma library derives the schemas of the document from the Go types that the
 // API encodes. The file schemas.yaml adds what a Go type cannot express, such as a
-// range, a closed set of names, or null. Tests validate every answer against the
+// range, a closed set of names, or null. Tests validate every response against the
 // schemas.
 
 const schemaPrefix = "#/components/schemas/"
@@ -124,8 +124,8 @@ type schemaFile struct {
 	Refine map[string]map[string]yaml.Node // by schema and property
 }
 
-// finishSchemas adds the schemas that no answer uses, and applies schemas.yaml.
-// It also allows additional fields in answers, so that future versions can add
+// finishSchemas adds the schemas that no response uses, and applies schemas.yaml.
+// It also allows additional fields in responses, so that future versions can add
 // fields.
 func (d *Document) finishSchemas() error {
 	var file schemaFile
@@ -185,9 +185,9 @@ func refine(s *huma.Schema, property string, keywords yaml.Node) error {
 // unknown field is an error.
 func isRequest(name string) bool { return strings.HasSuffix(name, "Input") || name == "ResourceCounts" }
 
-// plain removes two rules that huma adds to every type: an array may be null, and
-// an object has no other fields. If strict is true, as for requests, the second
-// rule stays.
+// plain removes two rules that huma adds to every type: that an array may be null,
+// and that an object has no other fields. If strict is true, as it is for requests,
+// the second rule stays.
 func plain(s *huma.Schema, strict bool) {
 	if s == nil {
 		return
