@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	callTime = 30 * time.Second // time limit for the API's answer to a call from a page
+	callTime = 30 * time.Second // time limit for the API's response to a call from a page
 	formTime = 10 * time.Second // time limit for receiving a form
 )
 
@@ -34,7 +34,7 @@ func (e *Refusal) Heading() string {
 	return "This did not work"
 }
 
-// headings are for people. They replace the names of the statuses in HTTP.
+// headings are for people. They replace HTTP's names of the statuses.
 var headings = map[int]string{
 	http.StatusUnauthorized:        "Please sign in",
 	http.StatusForbidden:           "You may not do this",
@@ -166,11 +166,11 @@ func (s *Server) passToAPI(w http.ResponseWriter, r *http.Request) {
 	p.fail(i.problem.read(r.URL.Path, nil))
 }
 
-// interceptor passes an answer on, unless the answer is a problem. It stores a
-// problem instead.
+// interceptor passes a response on, unless the response is a problem, which it stores
+// instead.
 type interceptor struct {
 	http.ResponseWriter
-	problem *answer // nil: the answer is passed on
+	problem *answer // nil: the response is passed on
 }
 
 // Unwrap lets the API set deadlines through http.ResponseController.

@@ -15,8 +15,8 @@ const (
 	maxRivals    = 20
 	timedMatches = "3" // the number of matches from which the thinking times are computed
 
-	// The page sums up the bot's whole history. It counts as botCalls calls more,
-	// and as one call more for each pointsPerCall completed matches.
+	// The page sums up the bot's whole history. It counts as botCalls additional calls,
+	// plus one for each pointsPerCall completed matches.
 	botCalls      = 4
 	pointsPerCall = 200
 )

@@ -9,13 +9,13 @@ import (
 )
 
 // A form that starts a deploy check takes seconds. The page's module sends the form
-// with this content type in Accept, and gets a line-by-line answer. The answer has
-// a line for each step, sent as soon as the step is done. The last line contains
-// the next page or the refusal. Without the module, the answer is a single page
+// with this content type in Accept, and gets a line-by-line response. The response has
+// a line for each step, sent as soon as the step is done. The last line contains the
+// next page or the refusal. Without the module, the response is a single page, sent
 // after the check.
 const checkStreamType = "application/x-ndjson"
 
-// checkLine is one line of such an answer. At most one of its fields is set. In the
+// checkLine is one line of such a response. At most one of its fields is set. In the
 // last line, no field is set if the check does not lead to another page.
 type checkLine struct {
 	Step     *rest.Step    `json:"step,omitempty"`
@@ -23,8 +23,8 @@ type checkLine struct {
 	Refusal  *rest.Problem `json:"refusal,omitempty"`
 }
 
-// sendCheck is like send, for a call that makes a deploy check. If the client wants
-// a line-by-line answer, sendCheck starts that answer; see pageRequest.line.
+// sendCheck is like send, for a call that makes a deploy check. If the client wants a
+// line-by-line response, sendCheck starts that response; see pageRequest.line.
 func (p *pageRequest) sendCheck(method, path string, body, into any) error {
 	if strings.HasPrefix(p.r.Header.Get("Accept"), checkStreamType) {
 		h := p.w.Header()
@@ -40,7 +40,7 @@ func (p *pageRequest) sendCheck(method, path string, body, into any) error {
 	return p.send(method, path, body, into)
 }
 
-// followedAnswer records an answer from the API. It also passes on each step of a
+// followedAnswer records a response from the API. It also passes on each step of a
 // deploy check as soon as the step is done, because it implements rest.StepWriter.
 type followedAnswer struct {
 	*answer

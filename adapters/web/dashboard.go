@@ -15,7 +15,7 @@ import (
 type bot struct {
 	rest.Bot
 	Row     *row      // the bot's row on the leaderboard; nil before its first match
-	Running []summary // the match that the bot plays, if any
+	Running []summary // the match that the bot is playing, if any
 }
 
 type dashboardData struct {

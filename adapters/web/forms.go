@@ -36,10 +36,10 @@ func refusalOf(err error) (*Refusal, bool) {
 	return r, ok
 }
 
-// showRefused shows the page of a rejected form again. It returns errors that are
-// not refusals, and the refusal for an ended session, which leads to the sign-in
-// page. In a line-by-line answer, there is no page to show, so showRefused returns
-// every refusal.
+// showRefused shows the page of a rejected form again. It returns errors that are not
+// refusals, and the refusal for an ended session, which leads to the sign-in page. In a
+// line-by-line response, there is no page to show, so showRefused returns every
+// refusal.
 func (p *pageRequest) showRefused(err error, name string, sent url.Values, show func(status int, f form) error) error {
 	if r, ok := refusalOf(err); ok && r.Status != http.StatusUnauthorized && p.line == nil {
 		return show(r.Status, form{name, sent, r})

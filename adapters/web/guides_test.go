@@ -50,7 +50,8 @@ func TestGuideLinksExist(t *testing.T) {
 	require.Greater(t, len(pages), 8)
 }
 
-// The site serves every guide as Markdown, and every link in it leads somewhere.
+// The site serves every guide as Markdown, and every link in the Markdown leads to an
+// existing page.
 func TestGuidesAreServedAsMarkdown(t *testing.T) {
 	s := newSite(t)
 	files, err := docs.Pages.ReadDir(".")
@@ -132,7 +133,7 @@ func TestGuidesHaveTheirFigures(t *testing.T) {
 	require.Equal(t, 3, figures)
 }
 
-// A phone is narrower than a hash, so a line may break inside it.
+// A phone's screen is narrower than a hash, so a line may break inside the hash.
 func TestLongHashesMayBreak(t *testing.T) {
 	s := newSite(t)
 	s.is(s.get("/docs/audit"), http.StatusOK, "52db9ba70e0cc0f6<wbr>eaf7803dd07447a1<wbr>f5477735fd3f6617<wbr>92ba94600c84e971</code>")

@@ -29,7 +29,7 @@ type ladderRow struct {
 	row
 	Mu, Spread float64 // the estimate of the bot's skill, and three sigma; Spread is 0 if sigma is unknown
 	Trend      float64 // change of the rating over trendTime; for a younger bot, the change from 0
-	NoTrend    bool    // the rating before trendTime is unknown
+	NoTrend    bool    // the rating at the start of trendTime is unknown
 }
 
 // Link returns the URL of another page of the same ladder, with the same filter.

@@ -21,7 +21,7 @@ type pageRequest struct {
 	r      *http.Request
 
 	err  error           // the first error from read or find; render returns it
-	line func(checkLine) // writes one line of a line-by-line answer; nil: the answer is a page
+	line func(checkLine) // writes one line of a line-by-line response; nil: the response is a page
 
 	// private marks a page with the reader's own data. Such a page is never
 	// compressed, because the length of a compressed page can reveal secrets in it
@@ -59,8 +59,8 @@ func (p *pageRequest) serve(h handler) {
 	}
 }
 
-// heavy counts an expensive page as n calls more, and waits for its turn. Handlers
-// call it before an expensive part.
+// heavy counts an expensive page as n additional calls, and waits for its turn.
+// Handlers call it before an expensive part.
 func (p *pageRequest) heavy(n int) error {
 	if n == 0 {
 		return nil
@@ -97,7 +97,7 @@ func (p *pageRequest) count(n int) error {
 	return refusal
 }
 
-// fail shows an error as a page, or as the last line of a line-by-line answer.
+// fail shows an error as a page, or as the last line of a line-by-line response.
 func (p *pageRequest) fail(err error) {
 	var refusal *Refusal
 	if !errors.As(err, &refusal) {
@@ -179,7 +179,7 @@ func (p *pageRequest) write(status int, kind string, content []byte) {
 }
 
 // seeOther redirects the browser to a page, for example after a form. A line-by-line
-// answer ends with the path of that page.
+// response ends with the path of that page.
 func (p *pageRequest) seeOther(path string) error {
 	if p.line != nil {
 		p.line(checkLine{Location: path})

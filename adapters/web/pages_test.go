@@ -25,7 +25,7 @@ func TestPublicPages(t *testing.T) {
 		"/ladder/standard?day=2026-09-06": {"at the end of 2026-09-06"},
 		"/bot/" + botID: {
 			"Lovelace", "polyline", "1st of 2", "41 ms", "a removed bot", "1.5",
-			"The time limit aborted 3 matches of this bot. It used 71% of the time that all bots used in the 2 of them that have clocks.",
+			"3 matches of this bot ran out of time and were aborted. The bot used 71% of the time that all bots used in the 2 of them that have clocks.",
 		},
 		"/sign-in":                    {"Send me a link"},
 		"/sign-in?sent=1":             {"Check your email"},
@@ -54,7 +54,7 @@ func TestPagesOfSession(t *testing.T) {
 			"distance_rule", "vertex 14 is next to the town on 9", "/watch/" + matchID + "#44", `class="town seat-1"`,
 			"41 of 4750 ms", "0 of 0 ms", "the bot had no time left in this match, so the arena did not ask it",
 			"The bot had 1 wool, 2 ore in its hand.", "The bot had no cards in its hand.", "&#34;message&#34;: &#34;a\uFFFDb&#34;",
-			"came 1,004 ms late", `{&#34;id&#34;:11}`, "It was the third strike, so the bot resigned.",
+			"came 1,004 ms late", `{&#34;id&#34;:11}`, "This was the third strike, so the bot resigned.",
 		},
 	} {
 		page := s.get(path, signedIn, func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip") })
@@ -111,7 +111,8 @@ func TestAbortedMatches(t *testing.T) {
 	}
 }
 
-// Lists and the pages of bots and matches mark the seats that went wrong.
+// Lists and the pages of bots and matches mark seats with strikes, a resignation or a
+// miss.
 func TestMarkedSeats(t *testing.T) {
 	for seat, want := range map[string]string{
 		`"strikes":3,"resigned":true,"missed":true`: "missed", `"strikes":3,"resigned":true,"missed":false`: "resigned", `"strikes":1,"resigned":false,"missed":false`: "1 strike",
@@ -135,15 +136,16 @@ func TestHomeWithoutMatches(t *testing.T) {
 	s.is(s.get("/"), http.StatusOK, "data-live-boards", "No match is running right now", "Enter the first bots.")
 }
 
-// The page of a ladder says how many bots wait. A page of an earlier day does not.
+// The page of a ladder says how many bots are waiting. The page of an earlier day does
+// not.
 func TestQueueOnTheLadder(t *testing.T) {
 	s := newSite(t)
 	s.say("GET /queue", `{"mode":"standard","waiting":2,"nextTick":"2026-09-06T12:00:30.000Z"}`)
-	s.is(s.get("/ladder/standard"), http.StatusOK, "2 bots wait for a table.", `seated at <time datetime="2026-09-06T12:00:30.000Z">12:00:30</time> UTC`)
+	s.is(s.get("/ladder/standard"), http.StatusOK, "2 bots are waiting for a table.", `seated at <time datetime="2026-09-06T12:00:30.000Z">12:00:30</time> UTC`)
 	require.NotContains(t, s.get("/ladder/standard?day=2026-09-05").text, "for a table")
 	s.say("GET /queue", `{"mode":"standard","waiting":1,"nextTick":null}`)
 	page := s.get("/ladder/standard")
-	s.is(page, http.StatusOK, "1 bot waits for a table.")
+	s.is(page, http.StatusOK, "1 bot is waiting for a table.")
 	require.NotContains(t, page.text, "seated at")
 }
 
@@ -157,9 +159,9 @@ func TestTrends(t *testing.T) {
 	s.is(s.get("/ladder/standard"), http.StatusOK, "▲ &#43;1.8", "▼ −1.5", "▲ &#43;0.7")
 }
 
-// The pages of a large ladder show the ranking of a moment ago. A page that needs a
-// past ranking of such a ladder counts as more calls, unless another page has just
-// read that ranking.
+// The pages of a large ladder may show a ranking that is a few seconds old. A page that
+// needs a past ranking of such a ladder counts as several calls, unless another page
+// has just read that ranking.
 func TestLargeLadders(t *testing.T) {
 	s := newSite(t)
 	ranking := func(name string) string {
@@ -227,7 +229,7 @@ func TestLadderFilter(t *testing.T) {
 	}
 }
 
-// turns contains the answers to consecutive calls.
+// turns contains the responses to consecutive calls.
 type turns []string
 
 func (t turns) next() json.Marshaler { return &turn{left: t} }
@@ -258,7 +260,7 @@ func TestMissingPages(t *testing.T) {
 	s.is(s.do(r), http.StatusMethodNotAllowed)
 }
 
-// Pages speak in the arena's own sentences, not in the names that HTTP has for its
+// Pages explain errors in the arena's own sentences, and do not show HTTP's names of
 // statuses.
 func TestPagesDoNotShowNamesOfStatuses(t *testing.T) {
 	for status := 400; status < 600; status++ {

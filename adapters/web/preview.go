@@ -33,7 +33,8 @@ const (
 	// previewAge is how long the preview of a running match is shown before the
 	// arena looks for a newer frame.
 	previewAge = 15 * time.Second
-	// previewCalls is how many calls more a preview counts as if it must be drawn.
+	// previewCalls is the number of additional calls that a preview counts as if it must
+	// be drawn.
 	previewCalls = 14
 	// maxPreviews is the maximum number of stored previews. They use about 3 MB.
 	maxPreviews = 64
@@ -115,8 +116,8 @@ func (p *pageRequest) preview() error {
 	return nil
 }
 
-// newPreview returns the preview of a match's newest frame. If the stored preview
-// does not show that frame, the page counts as more calls.
+// newPreview returns the preview of a match's newest frame. If the stored preview does
+// not show that frame, the page counts as additional calls.
 func (p *pageRequest) newPreview(id string, stored preview) (preview, error) {
 	now := p.server.Now()
 	m := p.matchRecord()

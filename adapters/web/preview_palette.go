@@ -9,9 +9,9 @@ import (
 )
 
 // paletted returns a picture with the 256 most frequent colors of an opaque picture.
-// The smooth edges of shapes have more colors; they get the most similar of these.
-// A picture with a palette takes a third of the time to encode, and a third of the
-// bytes. The same picture always has the same result.
+// Smooth edges of shapes have additional colors, each of which becomes the most similar
+// of the 256. A picture with a palette takes a third of the time to encode, and a third
+// of the bytes. The same picture always gives the same result.
 func paletted(picture *image.RGBA) *image.Paletted {
 	pixels, counts := runs(picture.Pix), map[rgb]int{}
 	for _, c := range pixels {
@@ -48,7 +48,7 @@ type run struct {
 	length int
 }
 
-// runs returns the pixels of an opaque picture. Most of them are in long runs.
+// runs returns the pixels of an opaque picture as runs. Most pixels are in long runs.
 func runs(pix []uint8) []run {
 	var all []run
 	for ; len(pix) >= 4; pix = pix[4:] {

@@ -10,14 +10,15 @@ import (
 )
 
 const (
-	// Decoding a ranking of largeRanking rows takes some milliseconds. Pages show
-	// a larger ranking until it is largeRankingAge old, and a smaller one always
+	// Decoding a ranking of largeRanking rows takes some milliseconds. So pages may show
+	// a larger ranking until it is largeRankingAge old. They always show a smaller one
 	// as it is now.
 	largeRanking    = 1000
 	largeRankingAge = 5 * time.Second
 	// A past ranking changes only if a bot gets another name or is removed.
 	pastRankingAge = time.Minute
-	// Reading a past ranking counts as one call more for each so many rows.
+	// Reading a past ranking counts as one additional call for each pastRowsPerCall
+	// rows.
 	pastRowsPerCall = 500
 	// maxRankings is the number of stored rankings. A ranking of 10,000 bots uses
 	// about 3 MB.
@@ -111,7 +112,7 @@ func (p *pageRequest) ranking(mode, at string) *ranking {
 }
 
 // loadRanking returns a stored ranking, or reads it. If it has to read a large past
-// ranking, it counts the page as more calls.
+// ranking, it counts the page as additional calls.
 func (p *pageRequest) loadRanking(mode, at string) (*ranking, error) {
 	c, path := &p.server.rankings, leaderboardPath(mode, at)
 	if k := c.find(path); k.fresh(p.server.Now()) {
@@ -134,8 +135,8 @@ func (p *pageRequest) loadRanking(mode, at string) (*ranking, error) {
 	return k, err
 }
 
-// countPastRanking counts a read of a past ranking. It has about as many rows as
-// the ranking that pages showed last.
+// countPastRanking counts a read of a past ranking. A past ranking has about as many
+// rows as the ranking that pages showed last.
 func (p *pageRequest) countPastRanking(mode string) (err error) {
 	last := p.server.rankings.find(leaderboardPath(mode, ""))
 	if last == nil {

@@ -95,7 +95,7 @@ func playerOf(m summary, botID string) player {
 	return player{Seat: -1}
 }
 
-// parseTime parses a time in an answer from the API. For any other text, it returns
+// parseTime parses a time in a response from the API. For any other text, it returns
 // the zero time.
 func parseTime(text string) time.Time {
 	t, _ := time.Parse(time.RFC3339, text)

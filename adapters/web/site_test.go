@@ -23,13 +23,13 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// site is a Server with a fake API, whose answers the test sets.
+// site is a Server with a fake API, whose responses the test sets.
 type site struct {
 	t   *testing.T
 	web *web.Server
 
 	mu      sync.Mutex
-	answers map[string]any // answers by method and path; for a refusal, the API rejects the call
+	answers map[string]any // responses by method and path; for a refusal, the API rejects the call
 	calls   []call
 	wait    int           // seconds that Count and CountFile return
 	counted int           // calls that pages count as
@@ -137,7 +137,7 @@ func (s *site) now() time.Time {
 // pass moves the pages' clock.
 func (s *site) pass(d time.Duration) { s.passed += d }
 
-// say sets the API's answer to a call.
+// say sets the API's response to a call.
 func (s *site) say(target, body string) { s.answers[target] = json.RawMessage(body) }
 
 // refuse makes the API reject a call.
@@ -203,7 +203,7 @@ func (s *site) get(path string, edit ...func(*http.Request)) shown {
 	return s.do(r, edit...)
 }
 
-// post sends a form as a page of the arena does.
+// post sends a form the way a page of the arena does.
 func (s *site) post(path, form string, edit ...func(*http.Request)) shown {
 	s.t.Helper()
 	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(form))

@@ -74,7 +74,7 @@ func forgeriesOf(t *testing.T, record []byte) []forgery {
 			continue
 		}
 		if name == "a nonce" && bytes.Contains(record, []byte(`"beacon":{`)) {
-			continue // not part of the seed: only the signed log and the bot's owner can tell
+			continue // not part of the seed: only the signed log and the bot's owner can detect this
 		}
 		d := audit.Match(r, audit.Evidence{PlatformKey: sample.PlatformKey, Required: true}).Difference
 		require.NotNil(t, d, name)

@@ -50,7 +50,7 @@ type stage struct {
 	streams int             // number of streams of /live/stream that were opened
 	drop    int             // how many of the next frames the streams skip
 	passed  time.Duration   // how far the pages' clock is ahead
-	hold    func()          // called once, before the next answer to a request for frames after a seq
+	hold    func()          // called once, before the next response to a request for frames after a seq
 }
 
 // The API needs these dependencies, but the pages of matches do not use them.
@@ -135,8 +135,8 @@ func (s *stage) followLog() {
 	require.NoError(s.t, s.live.Ready(s.t.Context()))
 }
 
-// changed wraps a handler. It counts streams. It also replaces talk, skips frames
-// and delays answers if the fields of the stage request this.
+// changed wraps a handler. It counts streams. It also replaces talk, skips frames and
+// delays responses if the fields of the stage request this.
 func (s *stage) changed(calls http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()

@@ -4,10 +4,10 @@
 // Content-Security-Policy does not let pages load anything from another host.
 //
 // A page gets its data from the arena's REST interface, inside the process
-// (api_client.go). A form becomes the call that a program would make. Only the
-// data of Spread, House and Tallies comes from elsewhere: these data are public, but
-// no call returns them, or only with a bot's whole history. This package knows nothing about the log, sessions, rate
-// limits or permissions.
+// (api_client.go). A form becomes the call that a program would make. Only the data of
+// Spread, House and Tallies comes from elsewhere. This data is public, but no call
+// returns it, except as part of a bot's whole history. This package knows nothing about
+// the log, sessions, rate limits or permissions.
 //
 // Call New first. Server.register lists the pages.
 package web
@@ -172,8 +172,8 @@ func (f formHandler) handle(p *pageRequest) error {
 	return f(p, sent)
 }
 
-// page contains the handlers of one path. If get or post is nil, the API serves
-// that method on a shared path. On other paths, the answer is 405.
+// page contains the handlers of one path. If get or post is nil, the API serves that
+// method on a shared path. On other paths, the response is 405.
 type page struct {
 	get     handler
 	post    formHandler

@@ -63,7 +63,7 @@ function sides() {
   return [...found.entries()].sort((a, b) => a[0] - b[0]).map(([, ends]) => ends);
 }
 
-// coast is the ring of vertices around the island, each once.
+// coast is the ring of vertices around the island. It lists each vertex once.
 export const coast = ring();
 
 function ring() {

@@ -1,5 +1,5 @@
-// Charts of a match. One kind has a line for each seat over the events. The other compares
-// the actual dice rolls with the expected rolls.
+// Charts of a match. One kind shows a line for each seat, over the events of the match. The
+// other compares the actual dice rolls with the expected rolls.
 import { svg } from './board-art.mjs';
 import { expected } from './watch-model.mjs';
 

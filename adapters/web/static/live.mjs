@@ -149,7 +149,7 @@ class Boards {
   }
 }
 
-// tryJSON returns null if the request fails, because a later frame makes the request again.
+// tryJSON returns null if the request fails, because a later frame repeats the request.
 const tryJSON = (path) => readJSON(path).catch(() => null);
 
 // newItem builds the list item of a match that the page does not contain yet.

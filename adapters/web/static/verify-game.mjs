@@ -162,7 +162,7 @@ export class Game {
     }
   }
 
-  // follows plays the next event that needs no decision and returns it as
+  // follows applies the next event that needs no decision, and returns this event as
   // {kind, seat, data}. It returns null if a decision is due.
   async follows() {
     if (this.robbery) return this.steal();

@@ -7,9 +7,9 @@ import { Differs } from './verify-match.mjs';
 
 // checkSeating compares a record with its seating in the ladder's signed tree. It returns
 // {note, checkpoint, valid}: the head of the proof, the newest head of the tree, and
-// whether the platform key signed the former (null if this browser does not support
-// Ed25519). expected tells why the arena must publish the tree, or is null. Only if it is
-// null and the arena publishes no tree, checkSeating returns null.
+// whether the platform key signed the head of the proof (null if this browser does not
+// support Ed25519). expected tells why the arena must publish the tree, or is null.
+// checkSeating returns null only if expected is null and the arena publishes no tree.
 export async function checkSeating({ id, mode, commitment, proof }, platformKey, expected, ask) {
   const published = await askFor(mode, proof.revision, expected, ask);
   if (published === null) return null;
@@ -32,8 +32,8 @@ export async function checkSeating({ id, mode, commitment, proof }, platformKey,
 }
 
 // askFor requests the seating, its proof and the newest head of the tree. Another process
-// of the arena may lag behind, so askFor asks up to `tries` times. Something that is still
-// missing is a difference. askFor returns null if nothing is expected and the arena
+// of the arena may lag behind, so askFor asks up to `tries` times. If anything is still
+// missing, that is a difference. askFor returns null if nothing is expected and the arena
 // publishes no tree.
 async function askFor(mode, revision, expected, { get, pause, tries }) {
   for (let i = 1; ; i++) {
@@ -47,7 +47,7 @@ async function askFor(mode, revision, expected, { get, pause, tries }) {
   }
 }
 
-// lack names the first missing answer.
+// lack names the first missing response.
 function lack({ mode, revision, text, checkpoint }) {
   if (checkpoint === null) return `no signed head of the ladder of ${mode}`;
   return `no ${text === null ? 'proof of' : 'event at'} revision ${revision} of the ladder of ${mode}`;

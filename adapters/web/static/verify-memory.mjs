@@ -23,7 +23,7 @@ export function load(storage) {
   }
 }
 
-// store keeps heads, unless another tab has stored newer ones in the meantime. A head is
+// store stores heads, unless another tab has stored newer ones in the meantime. A head is
 // {log, mode, platformKey, note}.
 export function store(storage, heads) {
   for (const head of heads) {

@@ -63,10 +63,10 @@ const halfSecond = () => new Promise((done) => { setTimeout(done, 500); });
 const tries = 8; // the log can grow between the requests for a proof and a head
 
 // verifyAt checks a match of the arena that serves this page. stored contains the heads
-// that the browser has stored, or is null if it stores nothing. In addition to the
-// fields of verify, the result has fork, the explanation if the log does not continue
-// the stored heads, or null, and newest, the heads to store. It also checks the seating
-// of the match in the ladder's tree.
+// that the browser has stored, or is null if it stores nothing. The
+// result has the fields of verify and two more: fork explains why the log does not
+// continue the stored heads, or is null, and newest contains the heads to store. verifyAt
+// also checks the seating of the match in the ladder's tree.
 export async function verifyAt(id, get = fetched, pause = halfSecond, stored = null) {
   const text = await get(`/matches/${id}`);
   const { publicKey: platformKey } = parse(await get('/.well-known/arena.json'));

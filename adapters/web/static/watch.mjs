@@ -55,8 +55,8 @@ class Watch {
     return undefined;
   }
 
-  // open reads the first frames of an ended match. complete reads the rest when the
-  // reader touches the bar or moves to another event.
+  // open reads the first frames of an ended match. complete reads the remaining frames
+  // when the reader touches the bar or moves to another event.
   async open() {
     const first = await this.source.first();
     this.line = new Timeline(first.board, first.frames[0].seatCount);
@@ -64,8 +64,8 @@ class Watch {
     return first;
   }
 
-  // complete reads the rest, then goes to the frame that the reader has requested in the
-  // meantime.
+  // complete reads the remaining frames, and then goes to the frame that the reader has
+  // requested in the meantime.
   complete() {
     if (this.running || this.line.length >= this.total) return;
     this.loading ??= this.read().finally(() => {
@@ -104,7 +104,7 @@ class Watch {
     for (const name of ['points', 'income', 'dice']) this.parts[`${name}-chart`].append(this[name].element);
   }
 
-  // extend updates the bar and the charts after the timeline grew or was replaced.
+  // extend updates the bar and the charts after the timeline has grown or been replaced.
   extend() {
     this.bar.extent(this.line, this.length());
     this.points.draw(this.line.length);
@@ -191,7 +191,7 @@ class Watch {
     }, settled);
   }
 
-  // say announces events to screen readers, several at once if they come fast.
+  // say announces events to screen readers, several together if they arrive quickly.
   say(text) {
     this.spoken.push(text);
     this.speaking ??= setTimeout(() => {
@@ -363,7 +363,7 @@ class Watch {
   }
 }
 
-// aborted says why a match was aborted, as the server does.
+// aborted says why a match was aborted, in the server's words.
 function aborted(reason) {
   switch (reason) {
     case 'wall_clock': return 'Aborted: the time limit was reached';
@@ -373,7 +373,6 @@ function aborted(reason) {
   }
 }
 
-// signed formats a change of a rating as the server does.
 // markOf returns the same words as seats.Seat.Mark.
 function markOf(seat) {
   if (!seat) return '';
@@ -383,6 +382,7 @@ function markOf(seat) {
   return seat.strikes === 1 ? '1 strike' : `${seat.strikes} strikes`;
 }
 
+// signed formats a change of a rating the way the server does.
 function signed(n) {
   const size = Math.abs(n).toFixed(1);
   if (size === '0.0') return '±0';
