@@ -136,8 +136,8 @@ func unsigned() *sample.Beacon {
 	return &sample.Beacon{Chain: beacon.Quicknet(), Sign: func(round uint64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 40), round) }}
 }
 
-// Node.js tests the checker modules with the vectors of docs/audit and with fresh matches.
-// The checker must find the same differences as package audit.
+// Node.js tests the checker modules with the vectors of docs/audit and with fresh
+// matches. The checker must find the same differences as package audit.
 func TestCheckerModules(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
