@@ -1,13 +1,13 @@
-// Package admin accepts an operator's orders over HTTP, such as drain, suspend,
-// abort, and rotate the seed key. The server stores each order as an event, with
-// the operator's reason and the id of the request. Repeating an order changes
-// nothing, except that each rotation of the seed key adds a key. Create a [Server]
-// and serve [Server.Handler].
+// Package admin accepts an operator's orders over HTTP: for example, to drain the
+// arena, suspend an account, abort a match, or rotate the seed key. The server stores
+// each order as an event, with the operator's reason and the id of the request.
+// Repeating an order changes nothing, except that each rotation of the seed key creates
+// another key. Create a [Server] and serve [Server.Handler].
 //
-// The server has no passwords, so it must listen only on loopback, behind a check
-// that refuses calls from other sites. The packages domain/owner, domain/arena and
-// domain/match decide what an order changes. This package knows nothing about
-// sockets or ladders.
+// The server has no passwords, so it must listen only on loopback, behind a check that
+// rejects requests from other websites. The packages domain/owner, domain/arena and
+// domain/match decide what an order changes. This package knows nothing about sockets
+// or ladders.
 package admin
 
 import (
@@ -20,15 +20,15 @@ import (
 	"hexarena/eventstore"
 )
 
-// Prefix begins the path of every order.
+// Prefix is the prefix of every order's path.
 const Prefix = "/admin/"
 
-// callTime limits the time that one order may take.
+// callTime is the time limit for one order.
 const callTime = 30 * time.Second
 
 // Accounts changes the owners' accounts.
 type Accounts interface {
-	// Change calls decide with an account, and stores the returned events at
+	// Change passes an account to decide, and appends the events that decide returns at
 	// the account's revision. It may call decide more than once.
 	Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error)
 }
@@ -36,21 +36,21 @@ type Accounts interface {
 // Directory finds bots.
 type Directory interface {
 	OwnerOfBot(botID string) (ownerID string, ok bool)
-	// Wait returns when the directory includes all events up to a position.
+	// Wait returns once the directory includes all events up to a position.
 	Wait(ctx context.Context, p eventstore.Position) error
 }
 
-// Player seats tables and plays matches in this process. If this process does not
-// play, Abort and Rotate fail with ErrNotPlaying.
+// Player seats tables and plays matches in this process. If this process does not play
+// matches, Abort and Rotate fail with ErrNotPlaying.
 type Player interface {
-	// Running returns the number of running matches, and whether this process
-	// plays.
+	// Running returns the number of running matches, and whether this process plays
+	// matches at all.
 	Running() (matches int, plays bool)
-	// WithSeatingPaused calls f while this process seats no tables. When seating
-	// resumes, it takes into account the events that f stored.
+	// WithSeatingPaused pauses seating in this process, calls f, and resumes seating.
+	// Seating after that takes the events that f stored into account.
 	WithSeatingPaused(f func())
-	// Abort aborts a match, and returns when the ladder has stored the match as
-	// void. Its error may be ErrMatchUnknown or ErrMatchOver.
+	// Abort aborts a match, and returns once the ladder has stored the match as void.
+	// Its error may be ErrMatchUnknown or ErrMatchOver.
 	Abort(ctx context.Context, matchID, reason, request string) error
 	// Rotate creates a seed key for new tables and retires the others.
 	Rotate(ctx context.Context, reason string, m eventstore.Metadata) (Rotation, error)
@@ -71,13 +71,13 @@ type Options struct {
 	Logger    *slog.Logger
 }
 
-// Server carries out orders. It is safe for concurrent use.
+// Server carries out the operator's orders. It is safe for concurrent use.
 type Server struct{ Options }
 
 // New returns a Server.
 func New(o Options) *Server { return &Server{o} }
 
-// Handler returns the handler for all paths below Prefix.
+// Handler returns the handler of all paths that begin with Prefix.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("POST "+Prefix+"drain", takeOrder(s, s.drain))

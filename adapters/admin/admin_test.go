@@ -31,7 +31,7 @@ const (
 	onIt = "match-on"
 )
 
-// fixture is a Server on a log in memory. It also implements Directory and Player.
+// fixture is a Server on an in-memory log. It also implements Directory and Player.
 type fixture struct {
 	t       *testing.T
 	log     eventstore.Log
@@ -43,7 +43,7 @@ type fixture struct {
 	aborted []string // match, reason, request
 	rotated []eventstore.Metadata
 	waited  []eventstore.Position
-	fails   error // returned by the methods of Player
+	fails   error // the error that Player's methods return
 }
 
 func newFixture(t *testing.T) *fixture { return newFixtureOn(t, memory.New()) }
@@ -258,8 +258,8 @@ func TestInvalidOrderIsRefusedAndStoresNothing(t *testing.T) {
 		"a long body":                     {"POST", "/admin/drain", `{"reason":"` + strings.Repeat("a", 65536) + `"}`, nil, 413, "body_too_large", ""},
 		"an order by GET":                 {"GET", "/admin/drain", "", nil, 404, "not_found", ""},
 		"an unknown order":                {"POST", "/admin/explode", `{"reason":"a"}`, nil, 404, "not_found", ""},
-		"neither owner nor bot":           {"POST", "/admin/suspend", `{"reason":"a"}`, nil, 422, "invalid", "owner or bot is required: name exactly one of them, by its id"},
-		"both owner and bot":              {"POST", "/admin/suspend", `{"owner":"a","bot":"b","reason":"a"}`, nil, 422, "invalid", "owner or bot is required: name exactly one of them, by its id"},
+		"neither owner nor bot":           {"POST", "/admin/suspend", `{"reason":"a"}`, nil, 422, "invalid", "owner or bot is required: give the id of exactly one of them"},
+		"both owner and bot":              {"POST", "/admin/suspend", `{"owner":"a","bot":"b","reason":"a"}`, nil, 422, "invalid", "owner or bot is required: give the id of exactly one of them"},
 		"an unknown owner":                {"POST", "/admin/suspend", `{"owner":"nobody","reason":"a"}`, nil, 404, "not_found", "no such account"},
 		"an unknown bot":                  {"POST", "/admin/restore", `{"bot":"nobody","reason":"a"}`, nil, 404, "not_found", "no such bot"},
 		"suspended without reason":        {"POST", "/admin/suspend", `{"owner":"owner-ada"}`, nil, 422, "invalid", "reason is missing"},
@@ -291,8 +291,8 @@ func TestInvalidOrderIsRefusedAndStoresNothing(t *testing.T) {
 	}
 }
 
-// Without a player, aborts and rotations fail. Drains and suspensions succeed,
-// because they are events that every process follows.
+// Without a player, orders to abort or rotate fail. Orders to drain or suspend succeed,
+// because they only store events, which every process follows.
 func TestOrdersWithoutPlayer(t *testing.T) {
 	f := newFixture(t)
 	storeAccount(t, f.log)
@@ -337,8 +337,8 @@ func TestOrdersDuringOutage(t *testing.T) {
 	}
 }
 
-// The answer to an internal error shows only the id of the request. The error is
-// logged under that id.
+// If an internal error occurs, the response contains only the id of the request. The
+// log line with that id contains the error.
 func TestInternalErrorIsNotShown(t *testing.T) {
 	f := newFixture(t)
 	f.fails = errors.New("disk /secret/folder")

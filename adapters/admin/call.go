@@ -24,8 +24,8 @@ type call struct {
 	meta    eventstore.Metadata // metadata of the events that the call stores
 }
 
-// answer returns a handler that responds with the result of f as JSON, or with
-// its error as a problem.
+// answer returns a handler that calls f. It sends the result as JSON, or the error as a
+// problem.
 func (s *Server) answer(f func(*call) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), callTime)
@@ -44,8 +44,8 @@ func (s *Server) answer(f func(*call) (any, error)) http.Handler {
 	})
 }
 
-// takeOrder returns the handler of one order. It rejects unknown fields in the
-// body.
+// takeOrder returns the handler for one kind of order. The handler rejects unknown
+// fields in the body.
 func takeOrder[In interface{ check() error }](s *Server, f func(*call, In) (any, error)) http.Handler {
 	type input struct{ Body In }
 	b := binding.Of(reflect.TypeFor[input]())

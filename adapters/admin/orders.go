@@ -17,8 +17,8 @@ import (
 // maxReason is the maximum length of a reason, in code points.
 const maxReason = 500
 
-// order contains the field that all orders share. check returns an error if a
-// required field is missing.
+// order contains the field that all orders have in common. Its check method returns an
+// error if a required field is missing or invalid.
 type order struct {
 	Reason string `json:"reason,omitempty"`
 }
@@ -29,7 +29,7 @@ func (o order) check() error {
 	text := o.text()
 	switch {
 	case text == "":
-		return problem.InvalidField("reason", "is missing: state why you give the order")
+		return problem.InvalidField("reason", "is missing: say why you give this order")
 	case utf8.RuneCountInString(text) > maxReason:
 		return problem.InvalidField("reason", "must have at most 500 characters")
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }):
@@ -38,7 +38,7 @@ func (o order) check() error {
 	return nil
 }
 
-// accountOrder is an order about one account or one bot.
+// accountOrder is an order that concerns one account or one bot.
 type accountOrder struct {
 	order
 	Owner string `json:"owner,omitempty"`
@@ -47,7 +47,7 @@ type accountOrder struct {
 
 func (a accountOrder) check() error {
 	if (a.Owner == "") == (a.Bot == "") {
-		return problem.InvalidField("owner", "or bot is required: name exactly one of them, by its id")
+		return problem.InvalidField("owner", "or bot is required: give the id of exactly one of them")
 	}
 	return a.order.check()
 }
@@ -64,7 +64,7 @@ func (m matchOrder) check() error {
 	return m.order.check()
 }
 
-// Done is the answer to an order. Changed is false if the order had already been
+// Done is the response to an order. Changed is false if the order had already been
 // carried out.
 type Done struct {
 	Changed bool   `json:"changed"`
@@ -83,9 +83,8 @@ func (s *Server) undrain(c *call, in order) (any, error) {
 
 var operations = eventstore.Kind[arena.Operations, arena.Event]{Decode: arena.DecodeOperations, Evolve: arena.EvolveOperations}
 
-// changeOperations stores an order while this process seats no tables. As a
-// result, no table is seated after the operator has received the answer to a
-// drain.
+// changeOperations pauses seating in this process while it stores an order. So once the
+// operator receives the response to a drain, no more tables are seated.
 func (s *Server) changeOperations(c *call, name string, in order, decide func(arena.Operations) ([]arena.Event, error)) (any, error) {
 	var done Done
 	var err error
@@ -99,7 +98,8 @@ func (s *Server) changeOperations(c *call, name string, in order, decide func(ar
 	return done, nil
 }
 
-// recording wraps decide and records whether it returned events.
+// recording returns a function that calls decide and sets done.Changed if decide
+// returns events.
 func recording[S, E any](done *Done, decide func(S) ([]E, error)) func(S) ([]E, error) {
 	return func(state S) ([]E, error) {
 		events, err := decide(state)
@@ -126,8 +126,7 @@ func (s *Server) restore(c *call, in accountOrder) (any, error) {
 	})
 }
 
-// change changes an account, and returns when the directory includes the
-// change.
+// change changes an account, and returns once the directory includes the change.
 func (s *Server) change(c *call, name string, in accountOrder, decide func(owner.Account) ([]owner.Event, error)) (any, error) {
 	ownerID := in.Owner
 	if in.Bot != "" {
@@ -165,18 +164,18 @@ func (s *Server) rotate(c *call, in order) (any, error) {
 	return rotation, nil
 }
 
-// logOrder logs an order that was carried out. The ids and the reason are also in
-// the events.
+// logOrder logs an order that was carried out. The stored events contain the same ids
+// and the same reason.
 func (s *Server) logOrder(c *call, name string, in order, d Done) {
 	s.Logger.InfoContext(c.ctx, "operator's order carried out", "order", name, "reason", in.text(), "changed", d.Changed,
 		"owner", d.Owner, "bot", d.Bot, "match", d.Match, "request", c.id)
 }
 
-// Status is the answer to GET status.
+// Status is the response to GET status.
 type Status struct {
 	Plays    bool       `json:"plays"`            // whether this process plays
 	Running  int        `json:"running"`          // number of matches that run in this process
-	Draining bool       `json:"draining"`         // whether no process on the log seats tables
+	Draining bool       `json:"draining"`         // true if no process that uses this log may seat tables
 	Reason   string     `json:"reason,omitempty"` // the reason of the last drain or undrain
 	Since    *time.Time `json:"since,omitempty"`  // the time of that order
 	SeedKey  string     `json:"seedKey"`          // id of the seed key for new tables

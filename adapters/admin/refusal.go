@@ -45,7 +45,7 @@ func (s *Server) refuse(c *call, err error) {
 	}
 	p := table.Of(err)
 	if p.Status == http.StatusServiceUnavailable {
-		p.Detail = "the log did not respond in time: check whether the order was carried out, and repeat it if it was not"
+		p.Detail = "the log did not respond in time: check whether the order was carried out, and repeat the order if it was not"
 	}
 	level := slog.LevelInfo
 	if p.Status >= http.StatusInternalServerError {

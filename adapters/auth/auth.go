@@ -1,16 +1,15 @@
-// Package auth authenticates callers. It checks Ed25519 signatures over
-// requests as received, and sessions that start with an emailed sign-in link.
+// Package auth authenticates callers. A caller either signs each request with an
+// Ed25519 key, or has a session that began with an emailed sign-in link.
 //
-// Verify checks signatures and session cookies. SendLink, Confirm and SignOut
-// start and end sessions. RegisterKey registers a key, and moves it from another
-// account. Delete deletes an account, and FinishDeletions finishes deletions that
-// a crash interrupted. ParsePublicKey reads every accepted key format.
+// Verify checks signatures and session cookies. SendLink, Confirm and SignOut start and
+// end sessions. RegisterKey registers a key, and can move it from another account.
+// Delete deletes an account, and FinishDeletions finishes deletions that a crash
+// interrupted. ParsePublicKey reads every accepted key format.
 //
-// A signed write runs only once, because Verify stores its signature before it
-// returns. All state is stored as events of domain/owner. The package knows
-// nothing about routes and status codes. It reports a failed authentication as
-// owner.ErrUnauthenticated, and an unusable link as owner.ErrLinkInvalid. Any
-// other error is a fault of the service.
+// A signed write runs only once, because Verify stores its signature before it returns.
+// All state is stored as events of domain/owner. The package knows nothing about routes
+// or status codes. If authentication fails, the error is owner.ErrUnauthenticated. If a
+// link cannot be used, the error is owner.ErrLinkInvalid.
 package auth
 
 import (
@@ -30,14 +29,14 @@ import (
 type Directory interface {
 	// Key returns a key, even if it is revoked.
 	Key(id string) (directory.Key, bool)
-	// Registrations returns the keys with a public key that are not revoked,
-	// including all that are in the log at the time of the call. It may return
-	// keys of deleted accounts.
+	// Registrations returns the active registrations of a public key. The result
+	// includes every registration that is in the log when the call starts, and may
+	// include those of deleted accounts.
 	Registrations(ctx context.Context, public []byte) ([]directory.Key, error)
 }
 
-// Accounts reads and changes owners' accounts. A returned account includes
-// every earlier change by this process.
+// Accounts reads and changes owners' accounts. A returned account includes all earlier
+// changes that this process made.
 type Accounts interface {
 	Load(ctx context.Context, ownerID string) (owner.Account, error)
 	// Reload reads the current state of the account from the log.
@@ -58,9 +57,9 @@ type Options struct {
 	Accounts  Accounts
 	Directory Directory
 	Mailer    Mailer
-	EmailKey  []byte // 32 bytes; used to hash addresses, to encrypt the tokens of links, and to recognize browsers
-	BaseURL   string // prefix of links, and the arena that proofs of keys name; the Host header of a request is ignored
-	Secure    bool   // restrict cookies to https; true in production
+	EmailKey  []byte // 32 bytes; the root of the keys that hash addresses, encrypt link tokens, and recognize browsers
+	BaseURL   string // prefix of links, and the arena's name in key proofs; a request's Host header is ignored
+	Secure    bool   // whether cookies are restricted to https; true in production
 	Logger    *slog.Logger
 }
 
@@ -71,7 +70,7 @@ type Service struct {
 	spent    *ledger
 	vault    vault
 	links    *linkLimits
-	stranger ed25519.PublicKey // verifies the signatures under unknown key ids; nobody has its private half
+	stranger ed25519.PublicKey // used to verify signatures under unknown key ids; nobody has its private key
 }
 
 var (

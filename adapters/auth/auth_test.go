@@ -29,11 +29,11 @@ func now(after time.Duration) eventstore.Metadata {
 	return eventstore.Metadata{At: noon.Add(after), Correlation: "test"}
 }
 
-// program is a request that no browser sent.
+// program is a request from a program, not from a browser.
 var program = httptest.NewRequest(http.MethodPost, "/sign-in/confirm", nil)
 
-// fixture is a Service on a log in memory. It is also the Service's fake Mailer
-// and fake Directory.
+// fixture is a Service on an in-memory log. It is also the Service's fake Mailer and
+// fake Directory.
 type fixture struct {
 	*Service
 	log  *memory.Log
@@ -56,7 +56,7 @@ func (f *fixture) Key(id string) (directory.Key, bool) {
 	return k, ok
 }
 
-// Registrations reads the log, as the directory does before it responds.
+// Registrations reads the log first, like the real directory.
 func (f *fixture) Registrations(ctx context.Context, public []byte) ([]directory.Key, error) {
 	d := map[string]directory.Key{}
 	for r, err := range f.log.ReadAll(ctx, 0, eventstore.ReadOptions{}) {
@@ -109,7 +109,7 @@ func (f *fixture) link(t *testing.T, address string, after time.Duration) string
 	return u.Query().Get("token")
 }
 
-// ask requests a link from a network, with the cookies of a browser.
+// ask requests a link from a network, sending the given cookies.
 func (f *fixture) ask(t *testing.T, address, network string, after time.Duration, cookies ...*http.Cookie) error {
 	r := httptest.NewRequest(http.MethodPost, "/sign-in", nil)
 	for _, c := range cookies {

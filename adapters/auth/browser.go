@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// browserLength is how long the arena recognizes a browser after a sign-in.
+// browserLength is how long after a sign-in the arena still recognizes the browser.
 const browserLength = 365 * 24 * time.Hour
 
-// The value of a browser's cookie contains a random id, the time in Unix
-// milliseconds until which it is valid, and a code that only the arena can compute
-// for an address. It does not contain the address.
+// The value of a browser's cookie contains a random id, the time of its expiry in Unix
+// milliseconds, and a code for the address. Only the arena can compute the code. The
+// value does not contain the address.
 const (
 	browserID   = 16
 	browserHead = browserID + 8 // before the code
@@ -25,9 +25,9 @@ const (
 // browser that has signed in before.
 func (s *Service) browserName() string { return s.cookiePrefix() + "browser" }
 
-// browserCookies returns a new cookie for the browser that signed in with an
-// address. It returns none for a program: programs may expect only the session's
-// cookie, and sign their calls with keys.
+// browserCookies returns a new cookie for the browser that signed in with an address.
+// It returns no cookie for a program, because programs sign their calls with keys and
+// may expect only the session cookie.
 func (s *Service) browserCookies(r *http.Request, address string, now time.Time) []*http.Cookie {
 	if r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "" {
 		return nil
@@ -55,8 +55,8 @@ func (s *Service) knownBrowser(r *http.Request, address string, now time.Time) (
 	return string(head[:browserID]), hmac.Equal(code, s.vault.browserCode(head, address)) && now.Before(until)
 }
 
-// browserCode returns the code for a browser and an address. It ignores ASCII
-// case.
+// browserCode returns the code for a browser and an address. It ignores the case of
+// ASCII letters.
 func (v vault) browserCode(head []byte, address string) []byte {
 	mac := hmac.New(sha256.New, v.browserKey)
 	mac.Write(head)

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	releaseTimeout = 20 * time.Second // time to release the address and the handle of one account
+	releaseTimeout = 20 * time.Second // time limit for releasing the address and the handle of one account
 	finishInterval = time.Minute      // between passes of FinishDeletions
 )
 
-// Delete permanently deletes a caller's account. One append removes the account's
-// bots, keys and sessions. Then Delete releases the address and the handle. If
-// a crash or an outage prevents the release, FinishDeletions does it later.
-// Delete returns the cookies that make the browser forget the session and the
-// account, and the position of the append. If the caller may not delete the
-// account, the error is owner.ErrUnauthenticated or owner.ErrOwnerSuspended.
+// Delete permanently deletes a caller's account. One append removes the account's bots,
+// keys and sessions. Then Delete releases the address and the handle. If a crash or an
+// outage prevents the release, FinishDeletions releases them later. Delete returns the
+// position of the append, and cookies that make the browser forget the session and the
+// account. If the caller may not delete the account, the error is
+// owner.ErrUnauthenticated or owner.ErrOwnerSuspended.
 func (s *Service) Delete(ctx context.Context, c owner.Caller, m eventstore.Metadata) ([]*http.Cookie, eventstore.Position, error) {
 	account, position, err := s.options.Accounts.Change(ctx, c.OwnerID, m, func(a owner.Account) ([]owner.Event, error) {
 		if err := a.AdmitWrite(c, m.At); err != nil {
@@ -33,18 +33,18 @@ func (s *Service) Delete(ctx context.Context, c owner.Caller, m eventstore.Metad
 	if err != nil {
 		return nil, 0, err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout) // so that the release continues if the client disconnects
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout) // so that the release continues even if the client disconnects
 	defer cancel()
 	if err := s.release(ctx, account, m); err != nil {
-		s.options.Logger.WarnContext(ctx, "the address and handle of a deleted account are not released yet; a retry follows",
+		s.options.Logger.WarnContext(ctx, "could not release the address and the handle of a deleted account; will retry",
 			slog.String("owner", account.ID), slog.Any("error", err), slog.String("request", m.Correlation))
 	}
 	return []*http.Cookie{s.endedCookie(s.cookieName()), s.endedCookie(s.browserName())}, position, nil
 }
 
-// FinishDeletions finishes interrupted deletions, immediately and then every
-// minute until ctx ends. The callback returns the ids of the deleted accounts in
-// a fixed order. Its argument is the index of the first id to return.
+// FinishDeletions finishes interrupted deletions, once immediately and then every
+// minute until ctx ends. deleted returns the ids of the deleted accounts in a fixed
+// order. Its argument is the index of the first id to return.
 func (s *Service) FinishDeletions(ctx context.Context, deleted func(from int) []string) {
 	ticker := time.NewTicker(finishInterval)
 	defer ticker.Stop()
@@ -62,8 +62,8 @@ func (s *Service) FinishDeletions(ctx context.Context, deleted func(from int) []
 	}
 }
 
-// finishAll tries to finish all deletions. It returns the owners whose deletion
-// it could not finish.
+// finishAll tries to finish the deletions of all given owners. It returns the owners
+// for whom this failed.
 func (s *Service) finishAll(ctx context.Context, owners []string) (left []string) {
 	for _, id := range owners {
 		if ctx.Err() != nil {
@@ -71,14 +71,14 @@ func (s *Service) finishAll(ctx context.Context, owners []string) (left []string
 		}
 		if err := s.finish(ctx, id); err != nil {
 			left = append(left, id)
-			s.options.Logger.WarnContext(ctx, "the address and handle of a deleted account are not released", slog.String("owner", id), slog.Any("error", err))
+			s.options.Logger.WarnContext(ctx, "could not release the address and the handle of a deleted account", slog.String("owner", id), slog.Any("error", err))
 		}
 	}
 	return left
 }
 
-// finish finishes one deletion. If the address stream has a tombstone, the
-// deletion is complete, because release writes the tombstone last.
+// finish completes one deletion. If the address stream has a tombstone, the deletion is
+// already complete, because release writes the tombstone last.
 func (s *Service) finish(ctx context.Context, ownerID string) error {
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()

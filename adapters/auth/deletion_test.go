@@ -121,9 +121,9 @@ func TestSuspendedOwnerSignsInAndOut(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// crashingLog is a log in memory. Its first left-1 writes succeed. All later
-// appends and tombstones fail, as if the process had crashed. The field how
-// determines whether the first failed write is stored.
+// crashingLog is an in-memory log. Its first left-1 writes succeed. All later appends
+// and tombstones fail, as if the process had crashed. The field how says whether the
+// first failed write is stored.
 type crashingLog struct {
 	*memory.Log
 	mu   sync.Mutex
@@ -193,7 +193,7 @@ func TestFinishDeletionsAfterCrashAtEachWrite(t *testing.T) {
 	}
 }
 
-// finishOnce runs one pass of FinishDeletions.
+// finishOnce runs FinishDeletions for one pass.
 func (l leaver) finishOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -206,8 +206,8 @@ func (l leaver) finishOnce(t *testing.T) {
 	<-done
 }
 
-// A sign-in with the address of a half-deleted account also finishes the
-// deletion and creates a new account.
+// A sign-in with the address of a half-deleted account finishes the deletion and
+// creates a new account.
 func TestSignInFinishesADeletion(t *testing.T) {
 	for n := 2; n <= 5; n++ {
 		l := newLeaver(t)
@@ -216,7 +216,7 @@ func TestSignInFinishesADeletion(t *testing.T) {
 		require.NotEqual(t, l.account.ID, account.ID)
 		_, err := l.Verify(t.Context(), withCookies(cookie), nil, now(time.Minute))
 		require.NoError(t, err)
-		if n == 2 { // after a later crash, the address was already free
+		if n == 2 { // if the crash came later, the address was already free
 			l.requireDeleted(t)
 		}
 	}

@@ -15,25 +15,25 @@ import (
 	"hexarena/eventstore"
 )
 
-// registerTimeout is the time for all writes of one registration.
+// registerTimeout is the time limit for all writes of one registration.
 const registerTimeout = 20 * time.Second
 
-// RegisterKey registers a key for the caller's account. It returns the key and
-// the position of the append. If the public key is active in another account, the
-// caller must prove that it has the private key. Then RegisterKey revokes the
-// other registration first, so that the key never works in both accounts. proof is
-// the base64 of the signature of rest.KeyChallenge, or empty.
+// RegisterKey registers a key for the caller's account. It returns the key and the
+// position of the append. If the public key is active in another account, the caller
+// must prove that it has the private key. In that case, RegisterKey first revokes the
+// other registration, so that the key never works in both accounts. proof is either
+// empty or the base64 encoding of the signature of rest.KeyChallenge.
 //
-// The error is owner.ErrProofNeeded if the proof is missing, and an
-// owner.InvalidError if it is wrong. RegisterKey may also fail with the errors of
-// Account.AdmitWrite and Account.RegisterKey. owner.PublicKey explains the order of
-// the writes. A call that fails or crashes between them can be repeated.
+// The error is owner.ErrProofNeeded if the proof is missing, and an owner.InvalidError
+// if it is wrong. RegisterKey also returns the errors of Account.AdmitWrite and
+// Account.RegisterKey. owner.PublicKey explains the order of the writes. If a call
+// fails or crashes between two writes, it can be repeated.
 func (s *Service) RegisterKey(ctx context.Context, c owner.Caller, k owner.NewKey, proof string, m eventstore.Metadata) (owner.Key, eventstore.Position, error) {
 	proved, err := s.checkProof(proof, c.OwnerID, k.PublicKey)
 	if err != nil {
 		return owner.Key{}, 0, err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), registerTimeout) // so that a move continues if the client disconnects
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), registerTimeout) // so that a move continues even if the client disconnects
 	defer cancel()
 	g := registration{service: s, caller: c, id: uuid.NewString(), key: k, proved: proved, meta: m}
 	if err := g.prepare(ctx); err != nil {
@@ -53,7 +53,7 @@ func (s *Service) checkProof(proof, ownerID string, public ed25519.PublicKey) (b
 	challenge := rest.KeyChallenge(s.base, ownerID, public)
 	signature, ok := decodeBase64(proof, ed25519.SignatureSize)
 	if !ok || !ed25519.Verify(public, []byte(challenge), signature) {
-		return false, owner.Invalid("proof", fmt.Sprintf("must be the base64 of this key's Ed25519 signature of the text %q", challenge))
+		return false, owner.Invalid("proof", fmt.Sprintf("must be the base64 encoding of this key's Ed25519 signature of the text %q", challenge))
 	}
 	return true, nil
 }
@@ -75,9 +75,9 @@ func (g registration) register(a owner.Account) ([]owner.Event, error) {
 	return a.RegisterKey(g.id, g.key, g.caller)
 }
 
-// prepare ensures that no other account has the key when the caller's account
-// registers it. It first makes sure that the account may register the key, so that
-// a call that fails takes nothing from another account.
+// prepare takes the key away from other accounts. It first checks that the caller's
+// account may register the key, so that a call that is bound to fail takes nothing from
+// anyone.
 func (g registration) prepare(ctx context.Context) error {
 	account, err := g.account(ctx, g.caller.OwnerID)
 	if err != nil {
@@ -103,7 +103,7 @@ func (g registration) prepare(ctx context.Context) error {
 }
 
 // others returns the active registrations of the key in other accounts, including
-// those that are older than the streams of public keys.
+// registrations from before public keys had their own streams.
 func (g registration) others(ctx context.Context) ([]owner.KeyClaim, error) {
 	found, err := g.service.options.Directory.Registrations(ctx, g.key.PublicKey)
 	if err != nil {
@@ -129,8 +129,8 @@ func (g registration) others(ctx context.Context) ([]owner.KeyClaim, error) {
 	return others, nil
 }
 
-// claim appends the account's claim to the stream of the public key. It returns
-// the previous claim, whose account must yield.
+// claim appends the account's claim to the stream of the public key. It returns the
+// previous claim. The account of that claim must yield the key.
 func (g registration) claim(ctx context.Context) (previous owner.KeyClaim, err error) {
 	stream := eventstore.StreamID(owner.PublicKeyStream(g.key.PublicKey))
 	_, _, err = publics.Handle(ctx, g.service.options.Log, stream, owner.PublicKey{}, g.meta, func(p owner.PublicKey) ([]owner.Event, error) {
@@ -150,8 +150,8 @@ func (g registration) claim(ctx context.Context) (previous owner.KeyClaim, err e
 	return previous, err
 }
 
-// account returns the current state of an account, or the zero Account if there is
-// no id.
+// account returns the current state of an account, or the zero Account if the id is
+// empty.
 func (g registration) account(ctx context.Context, ownerID string) (owner.Account, error) {
 	if ownerID == "" {
 		return owner.Account{}, nil
@@ -159,8 +159,8 @@ func (g registration) account(ctx context.Context, ownerID string) (owner.Accoun
 	return g.service.options.Accounts.Reload(ctx, ownerID)
 }
 
-// yield makes the account of an earlier claim yield the key. If the claim is the
-// account's own, another call of the account has registered the key.
+// yield makes the account of an earlier claim give up the key. If the earlier claim
+// belongs to the same account, another call of that account has registered the key.
 func (g registration) yield(ctx context.Context, earlier owner.KeyClaim) error {
 	if earlier == (owner.KeyClaim{}) {
 		return nil

@@ -28,7 +28,7 @@ type mover struct {
 	proof  string
 }
 
-// movers returns owners who all have the same key pair.
+// movers returns one owner for each name. All of them have the same key pair.
 func movers(t *testing.T, f *fixture, names ...string) (all []mover) {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(nil)
@@ -115,8 +115,8 @@ func (f *fixture) firstKey(t *testing.T, m mover) string {
 	return account.Keys[0].ID
 }
 
-// Keys that were registered before public keys had streams may even be active in
-// several accounts.
+// A key that was registered before public keys had streams may be active in several
+// accounts.
 func TestOldRegistrationsYield(t *testing.T) {
 	f := newFixture(t)
 	all := movers(t, f, "eve", "mia", "ada")
@@ -154,7 +154,7 @@ func TestWrongProofs(t *testing.T) {
 	require.True(t, strings.HasPrefix(challenge, "hexarena key proof\narena.example\n"+ada.caller.OwnerID+"\n"))
 }
 
-// A call that cannot register the key takes it from nobody.
+// A call that cannot register the key does not take it away from anyone.
 func TestRefusedRegistrationTakesNothing(t *testing.T) {
 	f := newFixture(t)
 	all := movers(t, f, "eve", "ada")
@@ -170,8 +170,8 @@ func TestRefusedRegistrationTakesNothing(t *testing.T) {
 	require.Equal(t, before, f.logText(t))
 }
 
-// dying is a log that fails all writes after the first n, like a process that is
-// killed. If answered is false, the last write is stored, but its answer is lost.
+// dying is a log that fails all writes after the first n, as if the process had been
+// killed. If answered is false, the last write is stored but returns an error.
 type dying struct {
 	eventstore.Log
 	mu       sync.Mutex
@@ -195,9 +195,9 @@ func (d *dying) Append(ctx context.Context, id eventstore.StreamID, e eventstore
 	return appended, err
 }
 
-// If a process dies after any write of a move, the key works in at most one account,
-// and the same call completes the move later. The owner who loses the key gets one
-// notice.
+// No matter after which write of a move the process dies, the key works in at most one
+// account, and repeating the call completes the move. The owner who loses the key gets
+// exactly one notice.
 func TestMoveSurvivesADeathAfterEachWrite(t *testing.T) {
 	const writes = 3 // the claim, the revocation and the registration
 	for after := range writes + 1 {
@@ -231,7 +231,7 @@ func TestMoveSurvivesADeathAfterEachWrite(t *testing.T) {
 	}
 }
 
-// refusedClaims counts the claims of an account that can no longer become a key.
+// refusedClaims counts an account's claims that can no longer lead to a registered key.
 func (f *fixture) refusedClaims(t *testing.T, m mover) (n int) {
 	for r, err := range f.log.Read(t.Context(), eventstore.StreamID(owner.AccountStream(m.caller.OwnerID)), 0, eventstore.ReadOptions{}) {
 		require.NoError(t, err)
@@ -241,7 +241,7 @@ func (f *fixture) refusedClaims(t *testing.T, m mover) (n int) {
 }
 
 // Owners with the same key pair register it at the same time, with and without proofs,
-// and some of their processes die. No prefix of the log has the key active in two
+// and some of their processes die. At no point in the log is the key active in two
 // accounts.
 func TestConcurrentMovesNeverShareAKey(t *testing.T) {
 	random := logtest.Random(t)
@@ -252,7 +252,7 @@ func TestConcurrentMovesNeverShareAKey(t *testing.T) {
 		var calls sync.WaitGroup
 		for i := range 24 {
 			m, proof := all[i%len(all)], ""
-			at := now(time.Duration(random.IntN(180)) * time.Second) // so that some claims are past their grace
+			at := now(time.Duration(random.IntN(180)) * time.Second) // so that the grace period of some claims is over
 			if random.IntN(3) > 0 {
 				proof = m.proof
 			}

@@ -8,12 +8,12 @@ import (
 )
 
 // The limits on the sign-in links for one address within linkWindow
-// (docs/adr/0040-strangers-block-no-sign-in-and-take-no-key.md). Strangers and
-// browsers that have signed in with the address before have separate allowances,
-// so that strangers cannot keep an owner out.
+// (docs/adr/0040-strangers-block-no-sign-in-and-take-no-key.md). Browsers that have
+// signed in with the address before have their own allowance, so that strangers cannot
+// keep an owner out.
 const (
-	linksPerRequester = 5  // to one stranger's network, or to one known browser
-	linksPerAddress   = 20 // to all strangers together, or to all known browsers together
+	linksPerRequester = 5  // requested from one stranger's network, or by one known browser
+	linksPerAddress   = 20 // requested by all strangers together, or by all known browsers together
 	linkWindow        = time.Hour
 )
 
@@ -29,8 +29,8 @@ func newLinkLimits() *linkLimits {
 	return &linkLimits{requesters: newTally(), addresses: newTally()}
 }
 
-// take counts a link. It returns false, and counts nothing, if the link is over a
-// limit. allowance names the allowance that the requester shares with others.
+// take counts a link. If the link would exceed a limit, take counts nothing and returns
+// false. allowance names the allowance that the requester shares with others.
 func (l *linkLimits) take(address, allowance, requester string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,14 +43,15 @@ func (l *linkLimits) take(address, allowance, requester string, now time.Time) b
 	return true
 }
 
-// tallyBuckets bounds the memory of a tally: about 30 MB if every bucket is full.
-// A caller that may make 30 calls a minute fills 1,800 places in an hour. So 700
-// such callers are needed before buckets are full on average.
+// tallyBuckets bounds the memory of a tally: about 30 MB if every bucket is full. With
+// 20 places in each bucket, a tally has about 1.3 million places. A caller that makes
+// 30 calls a minute fills 1,800 places in an hour, so it would take about 700 such
+// callers to fill them all.
 const tallyBuckets = 1 << 16
 
-// tally stores the times of the recent links, in a fixed number of buckets. Keys
-// with the same bucket share their limit. The seed is random, so nobody can find
-// such keys.
+// tally stores the times of recent links in a fixed number of buckets. Keys that fall
+// into the same bucket share its limit. The hash seed is random, so nobody can predict
+// which keys share a bucket.
 type tally struct {
 	seed    maphash.Seed
 	buckets [][]time.Time
@@ -60,7 +61,8 @@ func newTally() *tally {
 	return &tally{seed: maphash.MakeSeed(), buckets: make([][]time.Time, tallyBuckets)}
 }
 
-// bucket returns the bucket of a key, without the links that no longer count.
+// bucket returns the bucket of a key, after removing links that are older than
+// linkWindow.
 func (t *tally) bucket(key string, now time.Time) *[]time.Time {
 	b := &t.buckets[maphash.String(t.seed, key)%tallyBuckets]
 	*b = slices.DeleteFunc(*b, func(at time.Time) bool { return now.Sub(at) >= linkWindow })

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sentBy counts the mails that a number of requests cause.
+// sentBy makes a number of requests and returns how many mails were sent.
 func (f *fixture) sentBy(t *testing.T, requests int, address, network string, after time.Duration, cookies ...*http.Cookie) int {
 	t.Helper()
 	before := len(f.sent)
@@ -98,8 +98,8 @@ func TestUnknownBrowsersAreStrangers(t *testing.T) {
 	require.Equal(t, 1, f.sentBy(t, 1, "ada@example.org", "net-9", 2*time.Hour, ada))
 }
 
-// Requests for links append nothing, however many there are and whatever address they
-// name.
+// Requests for links append nothing to the log, no matter how many requests arrive and
+// which addresses they name.
 func TestRequestsForLinksAppendNothing(t *testing.T) {
 	f := newFixture(t)
 	f.signIn(t, "ada@example.org", 0)

@@ -34,9 +34,9 @@ func ParsePublicKey(text string) (ed25519.PublicKey, error) {
 	key, ok := decodeKey(text)
 	switch {
 	case !ok:
-		return nil, owner.Invalid("publicKey", "must be one Ed25519 public key: an OpenSSH line, a PEM block, or the base64 of its 32 bytes")
+		return nil, owner.Invalid("publicKey", "must be one Ed25519 public key: an OpenSSH line, a PEM block, or the base64 encoding of its 32 bytes")
 	case !isSafe(key):
-		return nil, owner.Invalid("publicKey", "is not a safe Ed25519 key: it is not a point of the curve, has a small order, or is not encoded canonically")
+		return nil, owner.Invalid("publicKey", "is not a safe Ed25519 key: it is not a point on the curve, has a small order, or is not encoded canonically")
 	}
 	return key, nil
 }
@@ -86,8 +86,8 @@ func decodeRaw(text string) (ed25519.PublicKey, bool) {
 	return ed25519.PublicKey(key), ok
 }
 
-// isSafe reports whether a key is the canonical encoding of a point whose order
-// is not small.
+// isSafe reports whether a key is the canonical encoding of a point that does not have
+// a small order.
 func isSafe(key ed25519.PublicKey) bool {
 	p, err := new(edwards25519.Point).SetBytes(key)
 	if err != nil || string(p.Bytes()) != string(key) {

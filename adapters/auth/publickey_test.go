@@ -122,7 +122,7 @@ func TestParsePublicKey(t *testing.T) {
 	}
 }
 
-// The keys are the points of order 1, 2, 4 and 8, in canonical and other
+// The keys are the points of order 1, 2, 4 and 8, in canonical and in non-canonical
 // encodings. Anyone can forge signatures that are valid for these keys.
 func TestParsePublicKeyRejectsSmallOrder(t *testing.T) {
 	for _, text := range []string{

@@ -26,8 +26,8 @@ func (f *fixture) cachedPeer(t *testing.T) (*fixture, func()) {
 	return p, func() { cancel(); <-done }
 }
 
-// The process that revokes a key or ends a session rejects the credential
-// immediately. Other processes on the log reject it within a second.
+// The process that revokes a key or ends a session rejects the credential immediately.
+// Other processes that use the same log reject it within a second.
 func TestRevocationReachesPeers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t)

@@ -13,8 +13,8 @@ import (
 // sessionRandom is the number of random bytes in a session's token.
 const sessionRandom = 32
 
-// maxOwnerID is the maximum length of an owner id, in bytes. Longer ids are
-// rejected without reading the log. Real ids are UUIDs, which are shorter.
+// maxOwnerID is the maximum length of an owner id, in bytes. The service rejects longer
+// ids without reading the log. Real ids are UUIDs, which are shorter.
 const maxOwnerID = 64
 
 func newSession() (token, hash string) {
@@ -47,7 +47,8 @@ func (s *Service) sessionCookie(ownerID, token string) *http.Cookie {
 	return s.cookie(s.cookieName(), ownerID+"."+token, owner.SessionLength)
 }
 
-// endedCookie returns a cookie that makes a browser forget the cookie with a name.
+// endedCookie returns a cookie that makes a browser forget the cookie with the given
+// name.
 func (s *Service) endedCookie(name string) *http.Cookie {
 	c := s.cookie(name, "", 0)
 	c.MaxAge = -1

@@ -22,12 +22,12 @@ const (
 // and the service's clock.
 const maxSkew = 5 * time.Minute
 
-// maxKeyID is the maximum length of a key id, in bytes. Longer ids are rejected
+// maxKeyID is the maximum length of a key id, in bytes. The service rejects longer ids
 // without looking them up. Real ids are UUIDs, which are shorter.
 const maxKeyID = 64
 
-// signature contains the parsed headers of a signed request. The signature is
-// not verified yet.
+// signature contains the parsed headers of a signed request. It has not been verified
+// yet.
 type signature struct {
 	keyID     string
 	timestamp string
@@ -40,9 +40,9 @@ func signed(h http.Header) bool {
 	return len(h[headerKey])+len(h[headerTimestamp])+len(h[headerSignature]) > 0
 }
 
-// parseSignature reads the three headers. Each header must be present once and
-// encoded canonically. The timestamp must be within maxSkew of now. Otherwise,
-// the error is owner.ErrUnauthenticated.
+// parseSignature reads the three headers. Each header must be present exactly once and
+// be encoded canonically. The timestamp must be within maxSkew of now. Otherwise, the
+// error is owner.ErrUnauthenticated.
 func parseSignature(h http.Header, now time.Time) (signature, error) {
 	keyID, ok1 := single(h, headerKey)
 	timestamp, ok2 := single(h, headerTimestamp)
@@ -68,9 +68,9 @@ func (s signature) verifies(key ed25519.PublicKey, method, target string, body [
 		ed25519.Verify(key, signedMessage(s.timestamp, method, target, body), s.signature)
 }
 
-// hash returns the hash that identifies a signed request in the log. The hash
-// covers the signed message, not the signature, because a key can make several
-// valid signatures of one message.
+// hash returns the hash that identifies a signed request in the log. The hash covers
+// the signed message and not the signature, because a key can make several valid
+// signatures of one message.
 func (s signature) hash(method, target string, body []byte) spentHash {
 	h := sha256.New()
 	h.Write([]byte(s.keyID))

@@ -19,15 +19,15 @@ import (
 // button that posts the token.
 const confirmPath = "/sign-in/confirm"
 
-// SendLink emails a sign-in link to an address, whether or not an account uses
-// that address. It neither reads nor appends to the log, so requests by strangers
-// cannot fill the log, and take the same time for every address. network
-// identifies the network from which the request r came.
+// SendLink emails a sign-in link to an address, whether or not an account uses that
+// address. It neither reads the log nor appends to it. As a result, strangers cannot
+// fill the log, and a request takes the same time for every address. network identifies
+// the network from which the request r came.
 //
-// If the requester or the address has reached its limit of links, SendLink sends
-// nothing. If the email cannot be sent, SendLink only logs the failure. In both
-// cases it returns no error, so that callers learn nothing about an address. If
-// the address is invalid, the error is an owner.InvalidError.
+// If the requester or the address has reached its link limit, SendLink sends nothing.
+// If the email cannot be sent, SendLink only logs the failure. In both cases it returns
+// no error, so that callers learn nothing about an address. If the address is invalid,
+// the error is an owner.InvalidError.
 func (s *Service) SendLink(ctx context.Context, r *http.Request, network, address string, m eventstore.Metadata) error {
 	address, err := ParseAddress(address)
 	if err != nil {
@@ -48,12 +48,12 @@ func (s *Service) SendLink(ctx context.Context, r *http.Request, network, addres
 	return nil
 }
 
-// Confirm marks a link's token as used, and starts a session for the account
-// with the link's address. It creates the account if none exists. It returns
-// the account and the session's cookie. If a browser sent the request r, a second
-// cookie lets the arena recognize the browser at its next sign-in. If several
-// calls confirm one link concurrently, only one call succeeds. For a used, unknown
-// or expired link, the error is owner.ErrLinkInvalid.
+// Confirm marks a link's token as used, and starts a session for the account with the
+// link's address. If no account has that address, Confirm creates one. It returns the
+// account and the session cookie. If a browser sent the request r, a second cookie lets
+// the arena recognize the browser at its next sign-in. If several calls confirm one
+// link concurrently, only one of them succeeds. If the link is used, unknown or
+// expired, the error is owner.ErrLinkInvalid.
 func (s *Service) Confirm(ctx context.Context, r *http.Request, token string, m eventstore.Metadata) (owner.Account, []*http.Cookie, error) {
 	address, link, err := s.vault.openToken(token)
 	if err != nil {
@@ -80,12 +80,12 @@ func (s *Service) Confirm(ctx context.Context, r *http.Request, token string, m 
 	return owner.Account{}, nil, owner.ErrLinkInvalid
 }
 
-// confirmTries is the maximum number of attempts by Confirm if the account with
-// the address is deleted at the same time.
+// confirmTries is how often Confirm tries if the account with the address is being
+// deleted at the same time.
 const confirmTries = 3
 
-// reclaim gives an address to a new account if a deleted account still has it,
-// because a crash interrupted the deletion.
+// reclaim frees an address for a new account if a deleted account still has it. That
+// happens if a crash interrupted the deletion.
 func (s *Service) reclaim(ctx context.Context, holder, address string, m eventstore.Metadata) (owner.Mailbox, error) {
 	account, err := s.options.Accounts.Load(ctx, holder)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *Service) startSession(ctx context.Context, ownerID, address string, m e
 	return account, token, err
 }
 
-// setAddress stores an account's address, unless the log already contains it.
+// setAddress stores an account's address unless the log already contains it.
 func (s *Service) setAddress(ctx context.Context, ownerID, address string, m eventstore.Metadata) error {
 	stream := addressStream(ownerID)
 	err := s.options.Log.SetMetadata(ctx, stream, eventstore.StreamMetadata{MaxCount: 1})

@@ -125,8 +125,8 @@ func TestSendLinkHidesMailFailures(t *testing.T) {
 	require.NoError(t, f.ask(t, "ada@example.org", "network", 0))
 }
 
-// After a crash, an address may be claimed while its account does not exist
-// yet. The next sign-in creates the account.
+// After a crash, an address may be claimed for an account that does not exist yet. The
+// next sign-in creates the account.
 func TestSignInMakesAClaimedAccount(t *testing.T) {
 	f := newFixture(t)
 	_, _, err := mailboxes.Handle(t.Context(), f.log, f.mailbox("ada@example.org"), owner.Mailbox{}, now(0),

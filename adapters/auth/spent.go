@@ -15,22 +15,22 @@ import (
 	"hexarena/eventstore"
 )
 
-// spentFor is the time that the log keeps a spent signature. A signature is
-// accepted from 5 minutes before its timestamp to 5 minutes after. The extra
-// minute allows for clock differences.
+// spentFor is how long the log keeps a spent signature. A signature is accepted from 5
+// minutes before its timestamp until 5 minutes after it. The extra minute allows for
+// differences between clocks.
 const spentFor = 2*maxSkew + time.Minute
 
-// Limits on a ledger's memory. If an account spends more than spentMax
-// signatures within spentFor, its writes are rejected for a while. The API's
-// rate limit keeps accounts far below spentMax.
+// These constants limit a ledger's memory. If an account spends more than spentMax
+// signatures within spentFor, its writes are rejected for a while. The API's rate limit
+// keeps accounts far below spentMax.
 const (
 	spentMax     = 10_000  // signatures of one account
 	ledgerMax    = 1 << 18 // signatures of all accounts
 	windowWeight = 64      // fixed weight of one account, counted as signatures
 )
 
-// spendTries is the maximum number of attempts by spend if other processes
-// append first.
+// spendTries is how often spend tries to append if other processes keep appending
+// first.
 const spendTries = 20
 
 // spentHash is the hash of a key id and a signed message.
@@ -52,18 +52,18 @@ type window struct {
 	busy   *semaphore.Weighted
 
 	loaded   bool
-	behind   bool                // whether the stream may contain events that are missing from the window
+	behind   bool                // true if the stream may contain events that are missing from the window
 	expected eventstore.Expected // the expected revision of the next append
 	spent    map[spentHash]bool
 	order    []spending // the same signatures, in stored order
-	floor    time.Time  // signatures up to this time are rejected, because their records may have been dropped
+	floor    time.Time  // signatures up to this time are rejected, because the window may have dropped their records
 }
 
 // spending is a spent signature.
 type spending struct {
 	hash spentHash
-	at   time.Time // by the wall clock of the process that stored the signature
-	seen time.Time // when this process stored or read the signature, by its monotonic clock, which never jumps
+	at   time.Time // from the wall clock of the process that stored the signature
+	seen time.Time // when this process stored or read the signature, from its monotonic clock, which never jumps
 }
 
 func newLedger(log eventstore.Log) *ledger {
@@ -117,7 +117,8 @@ func (l *ledger) spend(ctx context.Context, ownerID string, hash spentHash, sign
 	}
 }
 
-// rejects reports whether a signature was spent or may have been spent.
+// rejects reports whether the window must reject a signature, because it was or may
+// have been spent.
 func (w *window) rejects(hash spentHash, signed time.Time) bool {
 	return w.spent[hash] || !signed.After(w.floor)
 }
@@ -130,9 +131,9 @@ func (w *window) add(hash spentHash, at time.Time) {
 	w.order = append(w.order, spending{hash: hash, at: at, seen: time.Now()})
 }
 
-// forget drops signatures that are too old by both clocks. It also drops the
-// oldest signatures if there are more than spentMax. It raises floor, so that
-// the dropped signatures are rejected even if the wall clock is set back later.
+// forget drops signatures that are too old according to both clocks. It also drops the
+// oldest signatures if there are more than spentMax. It raises floor, so that the
+// dropped signatures are rejected even if the wall clock is set back later.
 func (w *window) forget(now time.Time) {
 	n := max(0, len(w.order)-spentMax)
 	for n < len(w.order) && now.Sub(w.order[n].at) > spentFor && time.Since(w.order[n].seen) > spentFor {

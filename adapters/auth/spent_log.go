@@ -21,10 +21,10 @@ func (l *ledger) refresh(ctx context.Context, w *window) error {
 	return nil
 }
 
-// load reads the newest spentMax signatures of an account. If the stream is
-// empty, load sets the maximum age of the stream's events, so that the age is
-// set before the first append. The stream is also empty if all its events have
-// expired. Then load sets the same age again, which does no harm.
+// load reads the newest spentMax signatures of an account. If the stream is empty, load
+// sets the maximum age of the stream's events before the first append. The stream is
+// also empty if all its events have expired. In that case, load sets the same age
+// again, which does no harm.
 func (l *ledger) load(ctx context.Context, w *window) error {
 	newest := eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: spentMax}
 	var read []eventstore.Recorded
@@ -53,7 +53,7 @@ func (l *ledger) load(ctx context.Context, w *window) error {
 	return nil
 }
 
-// catchUp reads the events after the last known revision.
+// catchUp reads the events that follow the last known revision.
 func (l *ledger) catchUp(ctx context.Context, w *window) error {
 	next := eventstore.Revision(0)
 	if w.expected >= 0 {
@@ -72,12 +72,11 @@ func (l *ledger) catchUp(ctx context.Context, w *window) error {
 	return nil
 }
 
-// conflict updates a window after an append failed because the stream had a
-// different revision. It reads the events that other processes appended. If
-// these events have already expired, the read returns nothing, and conflict
-// only updates the expected revision. If the stream's revision is lower than
-// expected, the log was restored from a backup. Then conflict loads the stream
-// from scratch.
+// conflict updates a window after an append failed because the stream had a different
+// revision. It reads the events that other processes appended. If these events have
+// already expired, the read returns nothing, and conflict only updates the expected
+// revision. If the stream's revision is lower than expected, the log was restored from
+// a backup. In that case, conflict loads the stream from scratch.
 func (l *ledger) conflict(ctx context.Context, w *window, current eventstore.Expected) error {
 	if current < w.expected {
 		w.loaded = false

@@ -54,7 +54,7 @@ func (f *fixture) runs(t require.TestingT, r *http.Request, body string, now tim
 	return err == nil
 }
 
-// peer returns a Service of another process on the same log.
+// peer returns a Service that runs on the same log, like one in another process.
 func (f *fixture) peer(t *testing.T) *fixture {
 	p := fixtureOn(t, f.log, false)
 	p.keys = f.keys
@@ -79,7 +79,7 @@ func TestSignedWriteRunsOnce(t *testing.T) {
 	require.Equal(t, 3, strings.Count(f.logText(t), "SignatureSpent"))
 }
 
-// An invalid request spends no signature. Otherwise anyone could spend other
+// An invalid request does not spend a signature. Otherwise, anyone could spend other
 // owners' signatures.
 func TestInvalidRequestsSpendNothing(t *testing.T) {
 	f := newFixture(t)
@@ -212,8 +212,8 @@ func TestWindowDropsExpiredSignatures(t *testing.T) {
 	})
 }
 
-// A window that exceeds its limit drops signatures. It then rejects all writes
-// whose signatures may have been spent, so that no write runs twice.
+// A window that exceeds its limit drops its oldest signatures. From then on, it rejects
+// every write whose signature may be one of those, so that no write runs twice.
 func TestFullWindowRejectsOldSignatures(t *testing.T) {
 	l := newLedger(memory.New())
 	hash := func(i int) spentHash { return spentHash{byte(i), byte(i >> 8), byte(i >> 16)} }
@@ -245,8 +245,8 @@ func TestLedgerEvictsWindows(t *testing.T) {
 	require.ErrorIs(t, spend(0), owner.ErrUnauthenticated, "the log still has it")
 }
 
-// If the log was restored from an older backup, the ledger reads the stream
-// from scratch.
+// After the log was restored from an older backup, the ledger reads the stream from
+// scratch.
 func TestSpendAfterTheLogWasRestored(t *testing.T) {
 	f := newFixture(t)
 	s := newSigner(t, f)
@@ -267,8 +267,8 @@ func TestSpendAfterTheLogWasRestored(t *testing.T) {
 	}
 }
 
-// No signed write runs twice, even if the service's clock jumps. The log has
-// its own clock, which determines when its events expire.
+// No signed write runs twice, even if the service's clock jumps. The log has its own
+// clock, and its events expire by that clock.
 func TestClockJumpsNeverWidenTheWindow(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		seed := rapid.Uint64().Draw(r, "seed")
@@ -311,8 +311,8 @@ func TestClockJumpAcceptsFreshWrites(t *testing.T) {
 	}
 }
 
-// With correct clocks, fresh writes run and repeated writes do not, despite
-// restarts and expired events.
+// With correct clocks, fresh writes run and repeated writes do not, even after restarts
+// and after events have expired.
 func TestSpendWithSteadyClocks(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		seed := rapid.Uint64().Draw(r, "seed")

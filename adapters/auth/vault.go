@@ -20,18 +20,18 @@ import (
 	"hexarena/domain/owner"
 )
 
-// vault hashes addresses, encrypts sign-in tokens and recognizes browsers, with
-// keys derived from the email key. A token contains the encrypted address and its
-// expiry, so nothing is stored before sign-in. Changing the email key invalidates
-// all tokens and all cookies of browsers.
+// vault hashes addresses, encrypts sign-in tokens and recognizes browsers, with keys
+// derived from the email key. A token contains the encrypted address and its expiry, so
+// nothing is stored before sign-in. Changing the email key invalidates all tokens and
+// all browser cookies.
 type vault struct {
 	hashKey    []byte
 	browserKey []byte
 	seal       cipher.AEAD
 }
 
-// A token contains random bytes, the time in Unix milliseconds until which the
-// link is valid, and the address.
+// A token contains random bytes, the link's expiry in Unix milliseconds, and the
+// address.
 const (
 	tokenRandom = 32
 	tokenHead   = tokenRandom + 8 // before the address
@@ -64,16 +64,16 @@ func newVault(emailKey []byte) (vault, error) {
 	return vault{hashKey: hashKey, browserKey: browserKey, seal: seal}, nil
 }
 
-// addressHash returns the keyed hash that identifies an address in the log. It
-// ignores ASCII case. Without the email key, nobody can find out whether a hash
-// belongs to an address.
+// addressHash returns the keyed hash that identifies an address in the log. It ignores
+// the case of ASCII letters. Without the email key, nobody can find out which address a
+// hash belongs to.
 func (v vault) addressHash(address string) string {
 	mac := hmac.New(sha256.New, v.hashKey)
 	mac.Write([]byte(foldASCII(address)))
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// newToken returns the token of a link for an address.
+// newToken returns the token of a sign-in link for an address.
 func (v vault) newToken(address string, until time.Time) string {
 	plain := make([]byte, tokenRandom, tokenHead+len(address))
 	_, _ = rand.Read(plain) // never fails
@@ -82,8 +82,8 @@ func (v vault) newToken(address string, until time.Time) string {
 	return base64.RawURLEncoding.EncodeToString(sealed)
 }
 
-// openToken returns the address and the link of a token from newToken. It returns
-// owner.ErrLinkInvalid for any other token.
+// openToken decrypts a token and returns its address and its link. If newToken did not
+// create the token, the error is owner.ErrLinkInvalid.
 func (v vault) openToken(token string) (address string, link owner.Link, err error) {
 	if len(token) > maxToken || strings.ContainsAny(token, "\r\n") {
 		return "", owner.Link{}, owner.ErrLinkInvalid
@@ -100,8 +100,8 @@ func (v vault) openToken(token string) (address string, link owner.Link, err err
 	return string(plain[tokenHead:]), owner.Link{Hash: hashOf(sealed), Until: until}, nil
 }
 
-// hashOf returns the hash of a token. The log contains only the hash, so that
-// nobody can use the token after reading the log.
+// hashOf returns the hash of a token. The log contains only the hash, so that nobody
+// who reads the log can use the token.
 func hashOf(token []byte) string {
 	sum := sha256.Sum256(token)
 	return hex.EncodeToString(sum[:])

@@ -56,10 +56,10 @@ func (s *Service) verifySignature(ctx context.Context, r *http.Request, body []b
 	return caller, nil
 }
 
-// signer finds the owner of a signature's key, which may be revoked, and verifies
-// the signature. A wrong signature costs the same time whether its key id exists
-// or not. If the id is unknown, signer verifies with the public key of nobody. It
-// does not load the account, because only an existing key has one.
+// signer finds the owner of a signature's key, which may be revoked, and verifies the
+// signature. A wrong signature takes the same time whether or not its key id exists:
+// for an unknown id, signer verifies with a public key whose private key nobody has. It
+// does not load the account, because an unknown id has no account.
 func (s *Service) signer(sig signature, r *http.Request, body []byte) (ownerID string, known, valid bool) {
 	key, known := s.options.Directory.Key(sig.keyID)
 	if !known {

@@ -40,7 +40,7 @@ func TestVerifySignature(t *testing.T) {
 	other := f.addKey(t, account.ID, "k2", owner.BotsRead)
 	revoked := f.addKey(t, account.ID, "revoked", owner.BotsRead)
 	f.store(t, account.ID, owner.APIKeyRevoked{KeyID: "revoked"})
-	f.keys["only-in-directory"] = directory.Key{OwnerID: account.ID, PublicKey: f.keys["k1"].PublicKey} // the account itself does not have this key
+	f.keys["only-in-directory"] = directory.Key{OwnerID: account.ID, PublicKey: f.keys["k1"].PublicKey} // the directory knows this key, but the account does not
 
 	const body = `{"a":1}`
 	resign := func(r *http.Request, timestamp, method, target, body string) {
@@ -283,8 +283,8 @@ func FuzzParseSession(f *testing.F) {
 	})
 }
 
-// A wrong signature under a known key id costs as much as one under an unknown id: one
-// verification, and no access to an account.
+// A wrong signature under a known key id costs as much as a wrong signature under an
+// unknown id: one verification, and no access to an account.
 func TestKeyIDsCostTheSame(t *testing.T) {
 	f := newFixture(t)
 	account, _ := f.signIn(t, "ada@example.org", 0)

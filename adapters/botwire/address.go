@@ -13,11 +13,11 @@ import (
 // maxURL is the maximum length of a bot's URL, in bytes.
 const maxURL = 2048
 
-// Allowed checks a bot's URL without connecting to it (docs/protocol.md, "Bot
-// URLs"). It resolves a name only if the URL has the port of one of the arena's own
-// addresses: then the name must not resolve to that address. Check and each dial
-// check all addresses that a name resolves to. The error message is a sentence for
-// the owner, and the error's NotAllowed method returns true.
+// Allowed checks a bot's URL without connecting to it (docs/protocol.md, "Bot URLs").
+// It resolves a host name only if the URL's port is also the port of one of the arena's
+// own addresses. In that case, the name must not resolve to that address. Check and
+// every dial check all addresses to which a name resolves. The error has a message for
+// the bot's owner and a method NotAllowed that returns true.
 func (d *Dialer) Allowed(ctx context.Context, rawURL string) error {
 	u, err := d.guard.parse(rawURL)
 	if err != nil {
@@ -44,7 +44,7 @@ func (d *Dialer) reachesArena(ctx context.Context, u *url.URL) bool {
 	})
 }
 
-// parse parses a bot's URL and applies all rules that need no network.
+// parse parses a bot's URL and applies all rules that do not need the network.
 func (g *guard) parse(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	switch {
@@ -102,11 +102,11 @@ func standardPort(scheme string) uint16 {
 // rejected too.
 const plainHost = "abcdefghijklmnopqrstuvwxyz0123456789-._:"
 
-// literalAddr parses a host that is an IP address. It accepts every notation
-// that some resolver understands: dotted, shortened, decimal, octal,
-// hexadecimal or IPv6. A host whose last label is a number is either an address
-// or invalid (WHATWG URL, "ends in a number"). literal is false if the host is
-// a name. ok is false if the address is invalid.
+// literalAddr parses a host that is an IP address. It accepts every notation that a
+// resolver might understand: dotted, shortened, decimal, octal, hexadecimal or IPv6. A
+// host whose last label is a number is either an address or invalid (WHATWG URL, "ends
+// in a number"). literal is false if the host is a name. ok is false if the address is
+// invalid.
 func literalAddr(host string) (addr netip.Addr, literal, ok bool) {
 	if strings.Contains(host, ":") {
 		addr, err := netip.ParseAddr(host)
@@ -148,7 +148,7 @@ func looseIPv4(labels []string) (netip.Addr, bool) {
 	return netip.AddrFrom4(ip), true
 }
 
-// isNumber reports whether a label consists of digits, or of 0x and hexadecimal
+// isNumber reports whether a label consists of digits, or of 0x followed by hexadecimal
 // digits.
 func isNumber(label string) bool {
 	if hex, ok := strings.CutPrefix(label, "0x"); ok {

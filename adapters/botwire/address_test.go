@@ -149,8 +149,8 @@ func TestAllowed(t *testing.T) {
 	require.NoError(t, development.Allowed(t.Context(), "http://127.0.0.1:8081"))
 }
 
-// A name that resolves to the arena, and every spelling of its base URL, are
-// rejected before anything is dialled.
+// The arena rejects a name that resolves to the arena itself, and every spelling of its
+// own base URL, before it dials.
 func TestAllowedRejectsTheArenaItself(t *testing.T) {
 	names := newNameServer(t)
 	d := New(Options{
@@ -174,7 +174,7 @@ func TestAllowedRejectsTheArenaItself(t *testing.T) {
 		{[]string{"203.0.113.7"}, "9000", false},
 		{[]string{"10.0.0.5"}, "8082", true},
 		{[]string{"10.0.0.6"}, "8080", true},
-		{nil, "8080", true}, // the deploy check says that the name does not resolve
+		{nil, "8080", true}, // the deploy check will report that the name does not resolve
 	}
 	for _, c := range cases {
 		names.points(c.addrs...)
@@ -210,9 +210,9 @@ func TestOwnAddresses(t *testing.T) {
 	}
 }
 
-// FuzzAllowed checks that production allows only https URLs without a user name and
-// without a fragment. It also checks that production never allows an address that
-// the guard rejects.
+// FuzzAllowed checks that a Dialer with Production set allows only https URLs without a
+// user name and without a fragment, and that it never allows an address that the guard
+// rejects.
 func FuzzAllowed(f *testing.F) {
 	for _, seed := range []string{
 		"https://bot.example:9001/a?b", "http://bot.example", "https://0x7f.1/", "https://[::ffff:127.0.0.1]/",

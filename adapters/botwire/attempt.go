@@ -22,9 +22,9 @@ const (
 // request.
 type attempt struct {
 	dialer *Dialer
-	ctx    context.Context // when ctx ends, the connection is cut unless keep was called
+	ctx    context.Context // when ctx ends, the connection is cut unless keep has been called
 
-	// exchange sets these if it makes a connection.
+	// exchange sets these fields if it makes a connection.
 	conn *conn
 	keep func() bool
 
@@ -52,9 +52,9 @@ func (a *attempt) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, err
 }
 
-// exchange sends a request and returns the response. Closing the response's body
-// closes the connection. The body of a 101 response is the whole stream. The
-// error is a *failure.
+// exchange sends a request and returns the response. Closing the response's body closes
+// the connection. The body of a 101 response is the rest of the byte stream, in both
+// directions. The error is a *failure.
 func (a *attempt) exchange(req *http.Request) (*http.Response, error) {
 	c, err := a.dial(req.URL)
 	if err != nil {
@@ -86,7 +86,7 @@ func isInterim(status int) bool {
 	return status < http.StatusOK && status != http.StatusSwitchingProtocols
 }
 
-// stream is a connection that was read through a buffer.
+// stream is a connection that is read through a buffer.
 type stream struct {
 	net.Conn
 	in io.Reader

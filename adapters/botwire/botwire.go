@@ -2,9 +2,10 @@
 // addresses, sends the signed upgrade, and exchanges text frames. It also runs
 // the deploy check.
 //
-// It knows nothing about the content of frames, decisions or deadlines. It
-// passes received frames to a callback, and reports the end of a line. On each
-// line, it limits the bytes, pings, memory and time that the peer can use.
+// The package knows nothing about the content of frames, decisions or deadlines. It
+// calls an open connection to a bot a line. It passes the frames of a line to a
+// callback and reports when the line ends. On each line, it limits the bytes, pings,
+// memory and time that the peer can use.
 //
 // Start with [New]. [Dialer.Dial] opens the socket of a match, [Dialer.Check]
 // probes a bot, and [Dialer.Allowed] checks a URL without sending a packet.
@@ -23,13 +24,13 @@ import (
 // fragments are joined (docs/protocol.md, "Size and floods").
 const FrameLimit = 65_536
 
-// handshakeTime is the time limit for a whole dial: resolve, connect, TLS, and
-// the response to the upgrade. It is also the limit for a whole ping.
+// handshakeTime is the time limit for a whole dial, from resolving the name to the
+// response to the upgrade. A ping of the deploy check has the same limit.
 const handshakeTime = 5 * time.Second
 
 // unconnectedTime is how long a step of the deploy check takes to fail if it cannot
-// connect. It is longer than handshakeTime, so that the duration does not depend on
-// the cause of the failure.
+// connect. It is longer than handshakeTime, so that the cause of the failure does not
+// affect the duration.
 const unconnectedTime = handshakeTime + 100*time.Millisecond
 
 // Options configure a Dialer. Key, Now and Logger are required.
@@ -46,11 +47,11 @@ type Options struct {
 	Own      []netip.AddrPort
 	OwnHosts []string
 
-	// Now is the clock for signed timestamps.
+	// Now returns the current time for signed timestamps.
 	Now func() time.Time
 
-	// Logger logs lines that were cut. Its records contain the match id, never
-	// the URL.
+	// Logger receives a record when the arena cuts a connection to a bot. The record
+	// contains the match id, but never the URL.
 	Logger *slog.Logger
 
 	// If Resolver and RootCAs are not nil, they replace the system's resolver and
@@ -70,7 +71,7 @@ type Dialer struct {
 	draining    time.Duration // drainTime
 }
 
-// New returns a Dialer for o.
+// New returns a Dialer with the given options.
 func New(o Options) *Dialer {
 	g := newGuard(o.Production, o.Own, o.OwnHosts)
 	return &Dialer{

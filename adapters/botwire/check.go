@@ -16,13 +16,13 @@ import (
 // pongLimit is the maximum length of a ping response, in bytes.
 const pongLimit = 16
 
-// Check probes a bot by connecting to it as a match does (docs/protocol.md, "The
-// deploy check"). The host name must resolve only to allowed addresses,
-// GET …/ping must return pong, and the bot must accept a signed upgrade. Check
-// yields each step when that step is done. A step succeeds within 5 s or fails.
-// Check stops after the first failed step. The detail of a step contains no
-// address and no text from the peer. A step that cannot connect always fails
-// after 5.1 s. The upgrade names the bot as its recipient.
+// Check probes a bot by connecting to it as a match does (docs/protocol.md, "The deploy
+// check"). The host name must resolve only to allowed addresses, GET …/ping must return
+// pong, and the bot must accept a signed upgrade. Check yields each step when the step
+// ends, and stops after the first failed step. A step that takes longer than 5 s fails.
+// The detail of a step contains no address and no text from the peer. A step that
+// cannot connect always takes 5.1 s to fail. The upgrade names the bot as its
+// recipient.
 func (d *Dialer) Check(ctx context.Context, botID, rawURL string) iter.Seq[rest.Step] {
 	probes := []struct {
 		name, fine string
@@ -51,7 +51,7 @@ func (d *Dialer) Check(ctx context.Context, botID, rawURL string) iter.Seq[rest.
 	}
 }
 
-// run checks the URL and runs one probe on it.
+// run checks the URL and then runs one probe on it.
 func (d *Dialer) run(ctx context.Context, rawURL string, probe func(context.Context, *url.URL) error) error {
 	u, err := d.guard.parse(rawURL)
 	if err != nil {
@@ -62,8 +62,8 @@ func (d *Dialer) run(ctx context.Context, rawURL string, probe func(context.Cont
 	return probe(ctx, u)
 }
 
-// hideTime makes all steps that could not connect take equally long. Otherwise, the
-// duration would reveal whether a port is closed or filtered.
+// hideTime waits, so that every step that could not connect takes the same time.
+// Otherwise, the duration would reveal whether a port is closed or filtered.
 func (d *Dialer) hideTime(ctx context.Context, began time.Time) {
 	t := time.NewTimer(time.Until(began.Add(d.unconnected)))
 	defer t.Stop()
@@ -73,7 +73,7 @@ func (d *Dialer) hideTime(ctx context.Context, began time.Time) {
 	}
 }
 
-// resolve checks each address that the host resolves to.
+// resolve checks each address to which the host resolves.
 func (d *Dialer) resolve(ctx context.Context, u *url.URL) error {
 	addrs, err := d.net.Resolver.LookupNetIP(ctx, "ip", u.Hostname())
 	if err != nil || len(addrs) == 0 {
@@ -104,7 +104,8 @@ func (d *Dialer) ping(ctx context.Context, u *url.URL) error {
 	return requirePong(resp)
 }
 
-// pingURL appends /ping to the path, with one slash. It keeps the query.
+// pingURL appends /ping to the URL's path, without doubling the slash. It keeps the
+// query.
 func pingURL(u *url.URL) string {
 	p := *u
 	escaped := strings.TrimRight(u.EscapedPath(), "/") + "/ping"

@@ -23,7 +23,7 @@ import (
 
 // bot returns the handler of a valid bot. It sends each request to seen.
 func bot(t *testing.T, seen chan<- *http.Request) http.Handler {
-	var calls sync.WaitGroup // needed because a server does not wait for its WebSocket handlers
+	var calls sync.WaitGroup // an HTTP server does not wait for its WebSocket handlers, so the test does
 	t.Cleanup(calls.Wait)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		calls.Add(1)
@@ -90,8 +90,9 @@ func TestCheckStopsAtTheFirstFailure(t *testing.T) {
 	}
 }
 
-// A closed port, a slow port and a filtered port fail with the same message and
-// after the same time. Otherwise, an owner could scan networks through the arena.
+// For a closed port, a slow port and a filtered port, the step fails with the same
+// message and after the same time. Otherwise, an owner could scan networks through the
+// arena.
 func TestStepsThatCannotConnectTakeTheSameTime(t *testing.T) {
 	for name, answer := range map[string]func(context.Context) error{
 		"closed":       func(context.Context) error { return syscall.ECONNREFUSED },
@@ -111,7 +112,7 @@ func TestStepsThatCannotConnectTakeTheSameTime(t *testing.T) {
 	}
 }
 
-// If the caller's context ends, Check does not wait for the end of the step.
+// If the caller's context ends, Check returns without waiting for the step to end.
 func TestCheckEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

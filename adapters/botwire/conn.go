@@ -7,15 +7,16 @@ import (
 	"syscall"
 )
 
-// conn is the TCP connection below a line. It reports whether its reader is waiting
-// and has nothing left to read. It can be cut while calls are blocked on it.
+// conn is the TCP connection of a line. It can report whether the goroutine that reads
+// from it is waiting and has nothing left to read. It can be cut while other calls are
+// blocked on it.
 type conn struct {
 	net.Conn
 	tcp  *net.TCPConn
 	raw  syscall.RawConn
 	idle idle
 
-	reset atomic.Bool // the kernel has reported a reset, which it reports only once
+	reset atomic.Bool // true after the kernel has reported a reset, which it reports only once
 }
 
 func newConn(tcp *net.TCPConn) (*conn, error) {
@@ -30,14 +31,14 @@ func (c *conn) cut() {
 	_ = c.tcp.Close()
 }
 
-// idle records whether the reader of a connection is waiting. The reader leaves
-// the waiting state before it reads a byte from the kernel. So if the reader is
-// waiting and the kernel's buffer is empty, the reader has passed on every
+// idle records whether a connection's reader (the goroutine that reads from it) is
+// waiting. The reader stops waiting before it reads a byte from the kernel. So if the
+// reader is waiting and the kernel's buffer is empty, the reader has passed on every
 // earlier byte.
 type idle struct {
 	mu      sync.Mutex
 	waiting bool
-	next    chan struct{} // closed when the reader waits again; nil if no caller needs it
+	next    chan struct{} // closed when the reader waits again; nil if no caller has asked for it
 }
 
 func (i *idle) enter() {
@@ -56,8 +57,8 @@ func (i *idle) leave() {
 	i.waiting = false
 }
 
-// drained reports whether the reader is waiting and empty returns true. next is
-// closed when the reader is waiting again.
+// drained reports whether the reader is waiting and empty returns true. If not, next is
+// closed the next time that the reader waits.
 func (i *idle) drained(empty func() bool) (ok bool, next <-chan struct{}) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -8,7 +8,7 @@ import "syscall"
 // new bytes stay in the kernel and the reader is idle.
 func (c *conn) Read(p []byte) (int, error) {
 	c.idle.enter()
-	// If this fails because the connection is closed or past a deadline, the
+	// If this call fails because the connection is closed or a deadline has passed, the
 	// Read below fails too.
 	_ = c.raw.Read(func(fd uintptr) bool { return !c.nothingToRead(fd) })
 	c.idle.leave()
@@ -19,8 +19,8 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// drained reports whether the reader has passed on every byte that the socket
-// received. If not, call it again when next is closed.
+// drained reports whether the reader has passed on every byte that the socket has
+// received. If not, call drained again when next is closed.
 func (c *conn) drained() (ok bool, next <-chan struct{}) {
 	return c.idle.drained(func() bool {
 		empty := true
@@ -29,9 +29,9 @@ func (c *conn) drained() (ok bool, next <-chan struct{}) {
 	})
 }
 
-// nothingToRead reports whether the socket has nothing to read. It peeks, so the
-// bytes stay in the socket. At the end of the stream and after an error, it
-// returns false.
+// nothingToRead reports whether the socket has nothing to read. It only peeks, so the
+// bytes stay in the socket. At the end of the stream and after an error, it returns
+// false.
 func (c *conn) nothingToRead(fd uintptr) bool {
 	var b [1]byte
 	for {

@@ -26,9 +26,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A bot can verify the upgrade with the platform's public key. The upgrade for
-// a match contains facts about the match; the upgrade for a deploy check
-// contains none. Both name the bot and the host of its URL.
+// A bot can verify the upgrade with the platform's public key. An upgrade for a match
+// contains facts about the match; an upgrade for a deploy check does not. Both kinds
+// name the bot and the host of its URL.
 func TestSignedUpgrade(t *testing.T) {
 	now := time.UnixMilli(1_757_000_000_123)
 	commitment := strings.Repeat("ab", 32)
@@ -37,7 +37,7 @@ func TestSignedUpgrade(t *testing.T) {
 		upgrade           Upgrade
 		commitment, round []string
 		index             []string
-		lines             string // of the second signature, after the recipient
+		lines             string // the lines after the recipient in the text of the second signature
 	}{
 		{deployCheck, Upgrade{BotID: "b-1"}, nil, nil, nil, "\n\n\n"},
 		{"4d0bd6e5-match", Upgrade{BotID: "b-2", Commitment: commitment}, []string{commitment}, nil, []string{"0"}, "\n" + commitment + "\n\n0"},
@@ -161,7 +161,8 @@ func TestDialReturnsNonce(t *testing.T) {
 	}
 }
 
-// FuzzNonce checks that nonceOf returns either the given valid nonce or nothing.
+// FuzzNonce checks that nonceOf returns a nonce unchanged if it is valid, and an empty
+// string otherwise.
 func FuzzNonce(f *testing.F) {
 	for _, seed := range []string{"", "a", "a b", "é", strings.Repeat("~", 64), strings.Repeat("!", 65), "\x00", "\x7f"} {
 		f.Add(seed)
@@ -199,7 +200,7 @@ func TestDialRejectsInvalidUpgrades(t *testing.T) {
 	}
 }
 
-// raw starts a server that answers each connection with these bytes.
+// raw starts a server that sends the bytes of answer on each connection.
 func raw(t *testing.T, answer string) string {
 	url, _ := rawAsked(t, answer)
 	return url
@@ -233,9 +234,9 @@ func rawAsked(t *testing.T, answer string) (url string, asked <-chan struct{}) {
 	return "http://" + ln.Addr().String(), came
 }
 
-// outwaited makes a call that should end only when the dialer's time limit,
-// d.patience, expires. On a busy machine, a short limit may expire during an
-// earlier step, which gives a different error. In that case, outwaited doubles the
+// outwaited makes a call that should fail only because the dialer's time limit,
+// d.patience, expires. On a busy machine, a short limit may already expire during an
+// earlier step, which causes a different error. In that case, outwaited doubles the
 // limit and repeats the call.
 func (d *Dialer) outwaited(call func() error, want string) error {
 	for d.patience = 200 * time.Millisecond; ; d.patience *= 2 {
@@ -279,8 +280,8 @@ func TestDialFailureTexts(t *testing.T) {
 	}
 }
 
-// The dialer treats bytes that a peer sends before the request as the response.
-// These bytes must not be logged.
+// If a peer sends bytes before it receives the request, the dialer treats them as the
+// response. It must not log these bytes.
 func TestBytesBeforeTheRequestAreNotLogged(t *testing.T) {
 	var logged strings.Builder
 	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil))) // net/http logs here too
@@ -329,8 +330,8 @@ func TestDialRejectsUntrustedCertificate(t *testing.T) {
 	require.Empty(t, p.requests)
 }
 
-// A closed port and a filtered port give the same error. Different errors would
-// let an owner scan networks through the arena.
+// A closed port and a filtered port cause the same error. If the errors differed, an
+// owner could scan networks through the arena.
 func TestClosedAndFilteredPortsGiveOneError(t *testing.T) {
 	closed := "http://" + closedPort(t)
 	d := patient(Options{Key: platformKey})
@@ -339,14 +340,14 @@ func TestClosedAndFilteredPortsGiveOneError(t *testing.T) {
 
 	d.patience = 50 * time.Millisecond
 	d.net.ControlContext = func(ctx context.Context, _, _ string, _ syscall.RawConn) error {
-		<-ctx.Done() // as if no answer ever arrives
+		<-ctx.Done() // as if no reply ever arrived
 		return ctx.Err()
 	}
 	_, _, err = d.Dial(t.Context(), closed, "m", Upgrade{}, quiet)
 	require.EqualError(t, err, errConnect.words)
 }
 
-// A redirect must not move the signature or a ping to another server.
+// A redirect must not send the signature or a ping to another server.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	var hits atomic.Int32
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
@@ -360,8 +361,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	require.Zero(t, hits.Load())
 }
 
-// The dialer ignores proxies from the environment, because they would bypass
-// the guard.
+// The dialer ignores the proxies that environment variables name, because a proxy would
+// bypass the guard.
 func TestProxyVariablesAreIgnored(t *testing.T) {
 	var hits atomic.Int32
 	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
@@ -373,7 +374,7 @@ func TestProxyVariablesAreIgnored(t *testing.T) {
 	require.Zero(t, hits.Load())
 }
 
-// A dial ends when its context ends. TestMain checks that no goroutine is left.
+// A dial ends when its context ends. TestMain checks that no goroutines are left.
 func TestDialEndsWithItsContext(t *testing.T) {
 	url, asked := rawAsked(t, "")
 	ctx, cancel := context.WithCancel(t.Context())

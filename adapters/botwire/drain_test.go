@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The socket receives frames while the line's reader is blocked. When Drain
+// Frames reach the socket while the line's reader is blocked. By the time Drain
 // returns, receive has been called with all of them.
 func TestDrain(t *testing.T) {
 	for name, start := range map[string]func(testing.TB, script) *peer{"plain": newPeer, "TLS": newTLSPeer} {
@@ -42,8 +42,8 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// Drain is called while the reader is at any point between the kernel and
-// receive. Drain never misses a frame that arrived before the call.
+// Drain does not miss any frame that arrived before the call, no matter how far the
+// reader has got with it when Drain is called.
 func TestDrainMissesNoFrame(t *testing.T) {
 	ask, there := make(chan struct{}), make(chan struct{})
 	ears := newEars()
@@ -80,8 +80,8 @@ func TestDrainReturnsImmediatelyWithoutFrames(t *testing.T) {
 	finishes(t, "Drain of a closed line", func() { line.Drain(t.Context()) })
 }
 
-// A blocked receive delays Drain only for a limited time. The limit is shorter
-// if the context has ended.
+// If receive is blocked, Drain waits for it only for a limited time. The limit is
+// shorter if the context has ended.
 func TestDrainIsBounded(t *testing.T) {
 	held, release := make(chan struct{}), make(chan struct{})
 	p := newPeer(t, func(c *peerConn) { c.write(text("x")); c.untilEnd() })

@@ -12,21 +12,22 @@ import (
 	"hexarena/domain/match"
 )
 
-// ErrGone is the error of Send after the line was cut or closed.
+// ErrGone is the error that Send returns after the line was cut or closed.
 var ErrGone = errors.New("the connection to the bot is closed")
 
 // failure is an error that is shown to an owner. It must not help anyone scan a
 // network, so it contains no address and no text from the peer. A closed port, a
 // filtered port and a port without valid TLS all give the same message.
 //
-// fault says more, but only for a match. A bot plays only if its URL has passed the
-// deploy check. Until the connection is up, only a certificate has a fault of its
-// own, because its peer speaks TLS.
+// The field fault says more, but is shown only for matches: a bot plays only if its URL
+// has passed the deploy check. If the connection does not come up, the only cause that
+// fault names is a rejected certificate, because a peer that presents one does speak
+// TLS.
 type failure struct {
 	words       string
 	fault       match.Fault
 	refused     bool
-	unconnected bool // the connection, including TLS, was not up
+	unconnected bool // no connection, including TLS, was made
 }
 
 const (
@@ -66,7 +67,7 @@ func badStatus(status, want int) error {
 	return &failure{words: words, fault: faulty(match.CodeStatus, words)}
 }
 
-// badTLS returns the failure that describes the error of a TLS handshake.
+// badTLS returns the failure that describes a failed TLS handshake.
 func badTLS(err error) error {
 	var certificate *tls.CertificateVerificationError
 	if !errors.As(err, &certificate) {
@@ -77,7 +78,8 @@ func badTLS(err error) error {
 	return &bad
 }
 
-// aboutCertificate explains why a certificate was rejected, without its content.
+// aboutCertificate explains why a certificate was rejected, without quoting the
+// certificate.
 func aboutCertificate(err error) string {
 	var invalid x509.CertificateInvalidError
 	switch {
@@ -93,8 +95,8 @@ func aboutCertificate(err error) string {
 	return "certificate is not valid"
 }
 
-// badExchange returns the failure that describes the error of a request or its
-// response.
+// badExchange returns the failure that describes an error while sending a request or
+// reading its response.
 func badExchange(err error) error {
 	if isReset(err) {
 		return errHungUp
@@ -106,8 +108,7 @@ func isReset(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// neverConnected reports whether a probe failed before its connection was up,
-// including TLS.
+// neverConnected reports whether a probe failed before it was connected, including TLS.
 func neverConnected(err error) bool {
 	var f *failure
 	return errors.As(err, &f) && f.unconnected

@@ -10,7 +10,7 @@ import (
 	"hexarena/domain/match"
 )
 
-// The faults of a line that was up (docs/protocol.md, "Faults").
+// The faults of a line that had been established (docs/protocol.md, "Faults").
 var (
 	notReading = faulty(match.CodeNotReading, "the bot did not read the request in time")
 	reset      = faulty(match.CodeReset, "the bot reset the connection")
@@ -20,8 +20,8 @@ var (
 	flood      = faulty(match.CodeFlood, "the bot sent too many bytes or pings")
 )
 
-// Fault returns why the line ended, or nil while it is up. A line has its fault
-// before receive gets CauseDropped.
+// Fault returns why the line ended, or nil while the line is open. The fault is set
+// before receive is called with CauseDropped.
 func (l *Line) Fault() *match.Fault { return l.fault.Load() }
 
 // faultOf returns the fault of a line whose reader ended with an error.
@@ -41,11 +41,10 @@ func faultOf(v verdict, err error) *match.Fault {
 	case errors.Is(err, errEnded), errors.Is(err, net.ErrClosed):
 		return &ended
 	}
-	return &protocol // the library rejected a frame that the scanner accepts, such as an invalid close frame
+	return &protocol // the scanner accepted a frame that the library then rejected, such as an invalid close frame
 }
 
-// closedBy describes a close frame. Its reason has at most 123 bytes, and is
-// quoted.
+// closedBy describes a close frame and quotes its reason, which has at most 123 bytes.
 func closedBy(e websocket.CloseError) *match.Fault {
 	message := fmt.Sprintf("closed by the bot with code %d", e.Code)
 	if e.Code == websocket.StatusNoStatusRcvd {

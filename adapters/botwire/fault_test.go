@@ -19,7 +19,7 @@ import (
 	"hexarena/domain/match"
 )
 
-// A line that was up says how it ended. The fault is known before receive gets
+// A line's fault says how the line ended. It is set before receive is called with
 // CauseDropped.
 func TestFaultsOfLines(t *testing.T) {
 	closes := func(payload string) script {
@@ -44,7 +44,7 @@ func TestFaultsOfLines(t *testing.T) {
 	for name, c := range cases {
 		for tls, start := range map[string]func(testing.TB, script) *peer{"": newPeer, ", with TLS": newTLSPeer} {
 			if name == "reset" && tls != "" {
-				continue // the script needs the TCP connection
+				continue // the script needs a plain TCP connection
 			}
 			t.Run(name+tls, func(t *testing.T) {
 				ended := make(chan *match.Fault, 1)
@@ -61,8 +61,8 @@ func TestFaultsOfLines(t *testing.T) {
 	}
 }
 
-// A line that was cut because its peer does not read says so, even though the
-// reader fails too.
+// If the arena cuts a line because its peer does not read, the fault says so, even
+// though the line's reader fails too.
 func TestFaultOfAPeerThatDoesNotRead(t *testing.T) {
 	stop := make(chan struct{})
 	defer close(stop)
@@ -76,8 +76,9 @@ func TestFaultOfAPeerThatDoesNotRead(t *testing.T) {
 	require.Equal(t, &notReading, line.Fault())
 }
 
-// A dial that fails once the connection is up says how. Until then, only a
-// certificate has a fault of its own. The error text stays general.
+// If a dial fails after it has connected, the fault says how. If it cannot connect, the
+// only cause that the fault names is a rejected certificate. The error text is general
+// in every case.
 func TestFaultsOfDials(t *testing.T) {
 	known, roots := certificate(t)
 	issued := func(from, until time.Time, address string) tls.Certificate {
@@ -123,7 +124,8 @@ func TestFaultsOfDials(t *testing.T) {
 	}
 }
 
-// issue returns a self-signed certificate, and adds it to the trusted ones.
+// issue returns a self-signed certificate. If trusted is not nil, it adds the
+// certificate to trusted.
 func issue(t *testing.T, trusted *x509.CertPool, from, until time.Time, address string) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -140,8 +142,8 @@ func issue(t *testing.T, trusted *x509.CertPool, from, until time.Time, address 
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// resetting returns the URL of a server that resets each connection once it has
-// received bytes.
+// resetting returns the URL of a server that resets each connection after it has
+// received some bytes.
 func resetting(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -74,7 +74,7 @@ func TestEndlessMessageIsCutAtTheLimit(t *testing.T) {
 	require.Equal(t, dropped, ears.next(t))
 }
 
-// A bot may send 15 messages of 64 KiB in one burst.
+// A bot may send 15 messages of 64 KiB in one burst without exceeding its budget.
 func TestBudgetIsOneMebibyte(t *testing.T) {
 	ears := newEars()
 	newPeer(t, func(c *peerConn) {

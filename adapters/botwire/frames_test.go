@@ -29,19 +29,19 @@ func fragments(message string, n int) (frames [][]byte) {
 
 func join(frames [][]byte) []byte { return bytes.Join(frames, nil) }
 
-// masked builds a masked frame, which a server must not send. Only clients may
-// mask frames.
+// masked builds a masked frame. Only clients may send masked frames, so a bot must not.
 func masked(payload string) []byte {
 	f := append([]byte{fin | 0x1, 0x80 | byte(len(payload)), 0, 0, 0, 0}, payload...)
 	return f
 }
 
-// announce builds only the header of a text frame.
+// announce builds the header of a text frame, without a payload.
 func announce(length uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{fin | 0x1, 127}, length)
 }
 
-// After a peer writes these bytes, receive gets exactly the wanted calls, in order.
+// After a peer has written the bytes of a case, the line has made exactly the expected
+// calls to receive, in order.
 func TestReceiveFrames(t *testing.T) {
 	full, over := strings.Repeat("x", FrameLimit), strings.Repeat("x", FrameLimit+1)
 	cases := map[string]struct {
@@ -137,7 +137,7 @@ func TestReceiveSlowBytes(t *testing.T) {
 	require.Equal(t, heard{frame: "slower"}, ears.next(t))
 }
 
-// No matter how a peer ends the connection, receive gets CauseDropped exactly
+// No matter how a peer ends the connection, receive is called with CauseDropped exactly
 // once.
 func TestLineEndsOnce(t *testing.T) {
 	cases := map[string]script{
@@ -191,8 +191,8 @@ func TestCutLineSendsCloseCode(t *testing.T) {
 	}
 }
 
-// Pongs use up only the budget of bytes. A peer that sends many of them may
-// still send a full burst of pings.
+// Pongs count against the byte budget but not against the ping budget. A peer that
+// sends many pongs may still send a full burst of pings.
 func TestPongsAreNotPings(t *testing.T) {
 	ears := newEars()
 	newPeer(t, func(c *peerConn) {

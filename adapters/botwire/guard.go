@@ -11,9 +11,8 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// metadata lists the addresses at which cloud providers serve credentials to the
-// machines they host. The arena never dials these addresses, not even in
-// development.
+// metadata lists the addresses at which cloud providers serve credentials to virtual
+// machines. The arena never dials these addresses, not even in development.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("168.63.129.16"),
 	netip.MustParseAddr("169.254.169.254"),
@@ -38,10 +37,10 @@ func newGuard(production bool, own []netip.AddrPort, hosts []string) *guard {
 	return g
 }
 
-// addHost adds one of the arena's names, host or host:port. The standard ports go
-// together, because a server at one of them usually has the other one too. A name
-// that is an IP address becomes one of the arena's own addresses, so that every
-// spelling of it is rejected, and every name that resolves to it.
+// addHost adds one of the arena's names, as host or host:port. If the port is 80 or
+// 443, addHost adds both ports, because a server usually listens on both. If the name
+// is an IP address, it becomes one of the arena's own addresses, so that the guard
+// rejects every spelling of the address and every name that resolves to it.
 func (g *guard) addHost(hostPort string) {
 	host, port, err := net.SplitHostPort(hostPort)
 	ports := []string{port}
@@ -92,10 +91,9 @@ func (g *guard) hasOwnPort(port uint16) bool {
 	return slices.ContainsFunc(g.own, func(own netip.AddrPort) bool { return own.Port() == port })
 }
 
-// isOwn reports whether one of the arena's listeners would accept a connection
-// to an address. A dial to the unspecified address reaches this machine. A
-// listener on the unspecified address accepts connections at all addresses of
-// the machine.
+// isOwn reports whether a connection to an address would reach one of the arena's own
+// listeners. A dial to the unspecified address reaches this machine. A listener on the
+// unspecified address accepts connections to all of the machine's addresses.
 func (g *guard) isOwn(to netip.AddrPort) bool {
 	for _, own := range g.own {
 		if own.Port() != to.Port() {
@@ -114,8 +112,8 @@ func (g *guard) isOwn(to netip.AddrPort) bool {
 	return false
 }
 
-// isLocal reports whether an address belongs to this machine. To be safe, it
-// returns true if the machine's addresses cannot be listed.
+// isLocal reports whether an address belongs to this machine. It returns true if the
+// machine's addresses cannot be listed, to be on the safe side.
 func isLocal(addr netip.Addr) bool {
 	if addr.IsLoopback() || addr.IsUnspecified() {
 		return true

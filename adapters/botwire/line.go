@@ -17,21 +17,22 @@ import (
 )
 
 const (
-	sendGrace  = 250 * time.Millisecond // time for a write to finish after its context has ended
+	sendGrace  = 250 * time.Millisecond // how long a write may take to finish after its context has ended
 	goodbye    = 500 * time.Millisecond // time limit of the closing handshake
 	drainTime  = time.Second            // time limit of a drain
-	drainGrace = 100 * time.Millisecond // time for a drain to finish after its context has ended
+	drainGrace = 100 * time.Millisecond // how long a drain may take to finish after its context has ended
 )
 
-// Receive is the callback for the frames of a line. For a text frame, cause is "".
-// For a frame that is not valid text, cause is match.CauseMalformed. For a frame
-// over FrameLimit, cause is match.CauseOversized and frame is nil. After the last
-// frame, the line makes one more call, with match.CauseDropped and a nil frame. The
-// line's reader makes the calls one at a time. The callback may keep the frame. It
+// Receive is the callback for the frames of a line. For a text frame, cause is "". For
+// a frame that is not valid text, cause is match.CauseMalformed. For a frame over
+// FrameLimit, cause is match.CauseOversized and frame is nil. After the last frame, the
+// line makes one more call, with match.CauseDropped and a nil frame. All calls come
+// from the line's reading goroutine, one at a time. The callback may keep the frame. It
 // must not block, and must not call Close or Drain.
 type Receive = func(frame []byte, cause string)
 
-// Line is an open socket to a bot. Its methods are safe for concurrent use.
+// Line is an open WebSocket connection to a bot. Its methods are safe for concurrent
+// use.
 type Line struct {
 	ws      *websocket.Conn
 	wire    *wire
@@ -43,17 +44,16 @@ type Line struct {
 	closing atomic.Bool
 	fault   atomic.Pointer[match.Fault]
 	gone    chan struct{} // closed after the last call to receive
-	done    chan struct{} // closed when the reader has ended
+	done    chan struct{} // closed when the reading goroutine has ended
 }
 
-// Dial opens the socket of a match. The line then reads from the socket until it
-// ends. Dial may call receive before it returns. ctx and a limit of 5 s apply to
-// the dial, not to the line.
+// Dial opens a bot's socket for a match and returns it as a line. The line reads from
+// the socket until the connection ends. Dial may call receive before it returns. ctx
+// and a limit of 5 s apply to the dial, not to the line.
 //
-// nonce is the value of the bot's x-arena-nonce header. It is empty if the
-// header is missing or invalid. If the address is not allowed, the error's
-// NotAllowed method returns true. The error does not contain the URL or an
-// address.
+// The returned string is the value of the bot's x-arena-nonce header. It is empty if
+// the header is missing or invalid. If the address is not allowed, the error's
+// NotAllowed method returns true. The error does not contain the URL or an address.
 func (d *Dialer) Dial(ctx context.Context, url, matchID string, u Upgrade, receive Receive) (
 	line *Line, nonce string, err error,
 ) {
@@ -66,8 +66,8 @@ func (d *Dialer) Dial(ctx context.Context, url, matchID string, u Upgrade, recei
 	return line, nonce, nil
 }
 
-// open sends the signed upgrade and returns the line. The caller must start the
-// line's reader.
+// open sends the signed upgrade and returns the line. The caller must start the line's
+// reading goroutine.
 func (d *Dialer) open(ctx context.Context, url, matchID string, u Upgrade) (*Line, string, error) {
 	to, err := d.guard.parse(url)
 	if err != nil {
@@ -76,7 +76,7 @@ func (d *Dialer) open(ctx context.Context, url, matchID string, u Upgrade) (*Lin
 	ctx, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()
 	a := &attempt{dialer: d, ctx: ctx}
-	ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{ //nolint:bodyclose // the library closes the body, which is the wire
+	ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{ //nolint:bodyclose // the library closes the response body, which is the wire
 		HTTPClient: &http.Client{Transport: a, CheckRedirect: noRedirect},
 		HTTPHeader: d.signed(to, matchID, u),
 	})
@@ -99,9 +99,9 @@ func (d *Dialer) open(ctx context.Context, url, matchID string, u Upgrade) (*Lin
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// Send writes a text frame. If the peer does not read, Send blocks until shortly
-// after ctx ends. Then it cuts the line, because part of the frame may already be
-// written.
+// Send writes a text frame. If the peer does not read, Send blocks until shortly after
+// ctx ends, and then cuts the line, because it may have written part of the frame
+// already.
 func (l *Line) Send(ctx context.Context, frame []byte) error {
 	select {
 	case <-ctx.Done():
@@ -112,9 +112,8 @@ func (l *Line) Send(ctx context.Context, frame []byte) error {
 	}
 	written := make(chan struct{})
 	defer close(written)
-	// The library gets no deadline. With a deadline, it would cut the line as soon
-	// as ctx ends, even if the delay was caused by this process and not by the
-	// peer.
+	// The library gets no deadline. With a deadline, it would cut the line as soon as
+	// ctx ends, even if this process and not the peer caused the delay.
 	stop := context.AfterFunc(ctx, func() { l.cutUnless(written, sendGrace) })
 	defer stop()
 	if err := l.ws.Write(context.Background(), websocket.MessageText, frame); err != nil {
@@ -124,8 +123,8 @@ func (l *Line) Send(ctx context.Context, frame []byte) error {
 	return nil
 }
 
-// awaitReader waits until the reader has ended too, because only the reader knows
-// the fault of a broken line. It waits no longer than sendGrace.
+// awaitReader waits until the line's reading goroutine has ended, because only that
+// goroutine knows the fault of a broken line. It waits at most sendGrace.
 func (l *Line) awaitReader() {
 	t := time.NewTimer(sendGrace)
 	defer t.Stop()
@@ -147,11 +146,11 @@ func (l *Line) cutUnless(done <-chan struct{}, within time.Duration) {
 	}
 }
 
-// Drain returns once receive has been called with every frame that had reached the
-// socket before the call to Drain. So an answer that arrived in time counts even if
-// the deadline timer fires late. On an idle line, Drain returns immediately. Even
-// if the peer never stops sending, Drain returns after at most 1 s, and at most 100
-// ms after ctx ends.
+// Drain waits until receive has been called with every frame that had reached the
+// socket when Drain was called. Without Drain, the arena could miss an answer that
+// arrived just before the deadline. On an idle line, Drain returns immediately. Even if
+// the peer never stops sending, Drain returns after at most 1 s, and at most 100 ms
+// after ctx ends.
 func (l *Line) Drain(ctx context.Context) {
 	t := time.NewTimer(l.drain)
 	defer t.Stop()
@@ -174,11 +173,11 @@ func (l *Line) Drain(ctx context.Context) {
 	}
 }
 
-// Close sends a close frame, and waits up to half a second for the peer's close
-// frame. It frees the line and its reader within 1 s, even if the peer does not
-// cooperate. Once Close is called, receive is not called again, not even with
-// CauseDropped. When Close returns, any running call to receive has ended. A
-// second call to Close also waits until the reader has ended.
+// Close sends a close frame, and waits up to half a second for the peer's close frame.
+// It frees the line within 1 s, even if the peer does not cooperate. After Close has
+// been called, no new call to receive starts, not even with CauseDropped. When Close
+// returns, any running call to receive has ended. A second call to Close also waits
+// until the line's reading goroutine has ended.
 func (l *Line) Close() {
 	l.closing.Store(true)
 	l.hangUp(websocket.StatusNormalClosure, "")
@@ -239,8 +238,8 @@ var cuts = map[verdict]struct {
 	vFlood:     {"it exceeded its budget of bytes or pings", websocket.StatusPolicyViolation, "budget of bytes or pings exceeded"},
 }
 
-// finish frees the line after its reader has ended. If the line was cut, finish
-// sends the reason in the close frame.
+// finish frees the line after the last read. If the line was cut, finish sends the
+// reason in the close frame.
 func (l *Line) finish(v verdict) {
 	cut, ok := cuts[v]
 	if !ok {
@@ -251,9 +250,8 @@ func (l *Line) finish(v verdict) {
 	l.hangUp(cut.code, cut.reason)
 }
 
-// hangUp performs the closing handshake within a time limit. The library's
-// Close has no such limit. It waits for slow peers, and for locks of blocked
-// calls.
+// hangUp performs the closing handshake within a time limit. The library's Close has no
+// such limit: it waits for slow peers, and for locks that blocked calls hold.
 func (l *Line) hangUp(code websocket.StatusCode, reason string) {
 	cut := time.AfterFunc(goodbye, l.conn.cut)
 	defer cut.Stop()

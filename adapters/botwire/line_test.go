@@ -44,8 +44,7 @@ func TestSendWithEndedContext(t *testing.T) {
 	require.Equal(t, "in time", <-got)
 }
 
-// When the peer's buffers are full and the context ends, Send returns and cuts
-// the line.
+// If the peer's buffers are full when the context ends, Send returns and cuts the line.
 func TestSendToAPeerThatDoesNotRead(t *testing.T) {
 	for name, start := range map[string]func(testing.TB, script) *peer{"plain": newPeer, "TLS": newTLSPeer} {
 		t.Run(name, func(t *testing.T) {
@@ -68,8 +67,8 @@ func TestSendToAPeerThatDoesNotRead(t *testing.T) {
 	}
 }
 
-// No matter what the peer does, Close returns, the reader has ended by then, and
-// receive is not called again.
+// No matter what the peer does, Close returns. By then, the line's reading goroutine
+// has ended, and receive is not called again.
 func TestCloseNeverHangs(t *testing.T) {
 	drip := func(c *peerConn, b byte) {
 		for {
@@ -137,7 +136,8 @@ func TestCloseWhileSendIsBlocked(t *testing.T) {
 	finishes(t, "Send", func() { require.ErrorIs(t, <-sent, ErrGone) })
 }
 
-// After Close, receive gets neither late frames nor CauseDropped.
+// After Close, the line does not call receive again, neither for late frames nor with
+// CauseDropped.
 func TestNoReceiveAfterClose(t *testing.T) {
 	const frames = 5000 // within the budget, so that the line is not cut before Close
 	ears, closing := newEars(), make(chan struct{})

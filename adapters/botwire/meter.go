@@ -20,7 +20,7 @@ func newBucket(size, rate float64, now time.Time) bucket {
 	return bucket{size: size, rate: rate, tokens: size, at: now}
 }
 
-// take takes n tokens, and reports whether the bucket held enough tokens. now must
+// take removes n tokens, and reports whether the bucket held enough tokens. now must
 // not go backwards between calls.
 func (b *bucket) take(n int, now time.Time) bool {
 	b.tokens = min(b.size, b.tokens+b.rate*now.Sub(b.at).Seconds())

@@ -23,8 +23,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hangGuard is the timeout that ends a hanging test. No test measures time
-// against it.
+// hangGuard is the timeout that ends a hanging test. No test result depends on its
+// value.
 const hangGuard = 2 * time.Minute
 
 // platformKey is the platform key of all tests.
@@ -46,7 +46,7 @@ type peer struct {
 // connection.
 type script func(c *peerConn)
 
-// peerConn is the connection that a script gets.
+// peerConn is the connection that a script uses.
 type peerConn struct {
 	net.Conn
 	in *bufio.Reader
@@ -200,9 +200,8 @@ func patient(o Options) *Dialer {
 	return d
 }
 
-// closedPort returns a loopback address at which nothing listens. An open
-// connection occupies the port until the test ends, so no other process can
-// listen there.
+// closedPort returns a loopback address on which nothing listens. An open connection
+// occupies the port until the test ends, so no other process can listen on it.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -263,7 +262,7 @@ func (e ears) next(t testing.TB) heard {
 	}
 }
 
-// last waits for the end of the line and returns the number of earlier calls.
+// last waits for the last call to receive and returns the number of earlier calls.
 func (e ears) last(t testing.TB) (before int) {
 	t.Helper()
 	for {

@@ -80,9 +80,9 @@ func (s *nameServer) answer(query []byte) ([]byte, error) {
 	return m.Pack()
 }
 
-// A name resolves to a public address during the check, and to a private address
-// during the dial. The dial checks the resolved address again, rejects it, and
-// sends no packet.
+// A name resolves to a public address during the check, and to a private address during
+// the dial. The dial checks the newly resolved address, rejects it, and sends no
+// packet.
 func TestRebinding(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

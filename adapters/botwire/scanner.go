@@ -3,9 +3,9 @@ package botwire
 import "encoding/binary"
 
 // The minimum cost of a read, a frame and a message, in bytes of the budget. Tiny
-// frames are cheap for the peer but cost the arena processing time, so a flood of
-// tiny frames must exhaust the budget early. But a full-size message that is sent
-// in fragments of one byte must stay within the budget.
+// frames are cheap for the peer but cost the arena processing time, so a flood of tiny
+// frames must exhaust the budget early. On the other hand, a full-size message in
+// fragments of one byte must stay within the budget.
 const (
 	readCost    = 12
 	frameCost   = 12
@@ -18,8 +18,8 @@ type verdict int32
 
 const (
 	vFine      verdict = iota
-	vOversized         // a message of more than FrameLimit bytes
-	vProtocol          // a frame that RFC 6455 does not allow from a server
+	vOversized         // the message has more than FrameLimit bytes
+	vProtocol          // RFC 6455 does not allow a server to send this frame
 	vFlood             // over the budget
 )
 
@@ -32,16 +32,15 @@ const (
 	opPong         = 0xA
 )
 
-// toll is the cost of a piece of the stream.
+// toll is the cost of one piece of the byte stream.
 type toll struct {
 	cost  int // bytes, with the minimum costs applied
-	pings int // pings; the arena answers each of them. It ignores pongs, so they cost only bytes
+	pings int // number of pings, each of which the arena must answer
 }
 
-// scanner parses the frame headers of a peer's byte stream, in pieces of any
-// size. It rejects two things that the WebSocket library would accept: masked
-// frames, and messages whose headers announce a size over the limit. It does
-// not store payload.
+// scanner parses the frame headers of a peer's byte stream, in pieces of any size. It
+// rejects two things that the WebSocket library would accept: masked frames, and
+// messages whose headers announce a size over the limit. It does not store the payload.
 type scanner struct {
 	head    [10]byte
 	have    int    // bytes in head
@@ -77,8 +76,8 @@ func (s *scanner) feed(p []byte) (pass int, t toll, v verdict) {
 	return len(p), t, vFine
 }
 
-// headLen returns the length of the header, as far as the bytes read so far
-// determine it. It ignores masks, because judge rejects masked frames earlier.
+// headLen returns the length of the current frame's header, as far as the bytes read so
+// far determine it. It ignores masks, because judge has already rejected masked frames.
 func (s *scanner) headLen() int {
 	switch {
 	case s.have < 2:
@@ -92,7 +91,8 @@ func (s *scanner) headLen() int {
 	}
 }
 
-// announced returns the payload's length. The header must be complete.
+// announced returns the payload length that the header contains. The header must be
+// complete.
 func (s *scanner) announced() uint64 {
 	switch s.headLen() {
 	case 4:
@@ -108,8 +108,8 @@ func (s *scanner) opcode() byte    { return s.head[0] & 0x0F }
 func (s *scanner) isControl() bool { return s.head[0]&0x08 != 0 }
 func (s *scanner) isFinal() bool   { return s.head[0]&0x80 != 0 }
 
-// judge rejects an invalid header as soon as the bytes that make it invalid
-// have arrived.
+// judge returns the verdict on the header bytes that have arrived so far. It rejects an
+// invalid header as early as possible.
 func (s *scanner) judge() verdict {
 	if s.have < 2 {
 		return vFine

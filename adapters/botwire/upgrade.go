@@ -29,18 +29,17 @@ var signedHeaders = []string{headerTimestamp, headerMatch, headerRecipient, head
 // deployCheck replaces the match id in the upgrade of a deploy check.
 const deployCheck = "deploy-check"
 
-// Upgrade describes the upgrade request for one bot: it names the bot and states
-// facts about the match. The bot's owner can record these facts before the match
-// starts. In a deploy check, only the bot is set, and the request has none of the
-// other headers.
+// Upgrade contains what the upgrade request tells one bot: the bot's own id, and facts
+// about the match that the bot's owner can record before the match starts. In a deploy
+// check, only the bot's id is set, and the request has none of the other headers.
 type Upgrade struct {
 	BotID       string
 	Commitment  string // 64 hex digits
-	BeaconRound uint64 // the round that the seed uses; 0 without a beacon
-	LogIndex    uint64 // of the seating in the ladder's signed tree
+	BeaconRound uint64 // the beacon round that the seed uses; 0 without a beacon
+	LogIndex    uint64 // the index of the seating in the ladder's signed tree
 }
 
-// signed returns the headers of an upgrade at a URL for a match.
+// signed returns the headers of an upgrade request to a URL for a match.
 func (d *Dialer) signed(to *url.URL, matchID string, u Upgrade) http.Header {
 	timestamp := strconv.FormatInt(d.options.Now().UnixMilli(), 10)
 	h := http.Header{}
@@ -61,8 +60,8 @@ func (d *Dialer) signed(to *url.URL, matchID string, u Upgrade) http.Header {
 }
 
 // recipient returns the recipient of an upgrade: a bot and the host of its URL. The
-// host is in lower case, and has a port unless that is the standard port of the
-// scheme.
+// host is in lower case. It is followed by the port unless that is the standard port of
+// the scheme.
 func recipient(botID string, u *url.URL) string {
 	host := strings.ToLower(u.Hostname())
 	if strings.Contains(host, ":") {
@@ -74,9 +73,9 @@ func recipient(botID string, u *url.URL) string {
 	return botID + "@" + host
 }
 
-// textV2 returns the text that the second signature covers. An absent header is
-// an empty line. No value contains a line break, so two requests with the same
-// text have the same values.
+// textV2 returns the text that the second signature covers. An absent header becomes an
+// empty line. No value contains a line break, so two requests with the same text have
+// the same values.
 func textV2(h http.Header) string {
 	lines := []string{headerSignatureV2}
 	for _, name := range signedHeaders {
@@ -89,8 +88,9 @@ func (d *Dialer) sign(text string) string {
 	return base64.StdEncoding.EncodeToString(ed25519.Sign(d.options.Key, []byte(text)))
 }
 
-// nonceOf returns the nonce in the response to an upgrade: 1 to 64 characters of
-// 0x21–0x7E, present once. Otherwise it returns the empty string.
+// nonceOf returns the nonce in the response to an upgrade: 1 to 64 characters in the
+// range 0x21–0x7E, in a header that is present exactly once. Otherwise, it returns the
+// empty string.
 func nonceOf(h http.Header) string {
 	given := h.Values(headerNonce)
 	invalid := func(r rune) bool { return r < 0x21 || r > 0x7E }

@@ -25,7 +25,7 @@ type wire struct {
 	scan   scanner
 	meter  meter
 
-	open   atomic.Bool  // false until the upgrade is complete; until then reads return io.EOF
+	open   atomic.Bool  // false until the upgrade is complete; reads return io.EOF while it is false
 	judged atomic.Int32 // a verdict
 }
 
@@ -56,8 +56,8 @@ func (w *wire) Read(p []byte) (int, error) {
 	case isReset(err):
 		err = errReset
 	case err != nil:
-		// Never return io.EOF. After a fragment, the library would treat io.EOF
-		// as the end of the message, and would deliver an incomplete answer.
+		// Never return io.EOF. The library would take io.EOF after a fragment for the
+		// end of the message, and would deliver an incomplete answer.
 		err = errEnded
 	}
 	return pass, err
@@ -66,7 +66,7 @@ func (w *wire) Read(p []byte) (int, error) {
 // Write implements io.Writer.
 func (w *wire) Write(p []byte) (int, error) { return w.stream.Write(p) }
 
-// Close implements io.Closer. A peer that does not read cannot block it.
+// Close implements io.Closer. It does not block, even if the peer does not read.
 func (w *wire) Close() error {
 	cut := time.AfterFunc(tlsGoodbye, w.conn.cut)
 	defer cut.Stop()

@@ -1,10 +1,9 @@
-// Package client calls an arena over HTTP, for the commands of owners and
-// operators. It signs calls with an Ed25519 key or sends a session cookie. If the
-// arena refuses a call, the error has one line. Create a [Client] and use
-// [Client.Call].
+// Package client calls an arena over HTTP, for the commands of owners and operators. It
+// signs calls with an Ed25519 key or sends a session cookie. If the arena refuses a
+// call, the error message is a single line. Create a [Client] and use [Client.Call].
 //
-// The package does not know the endpoints: callers pass paths and bodies. It stores
-// nothing.
+// The package stores nothing and does not know the endpoints: callers pass paths and
+// bodies.
 package client
 
 import (
@@ -21,7 +20,7 @@ import (
 )
 
 const (
-	// callTime is the time limit of a call. Deploy checks take longest.
+	// callTime is the time limit for a call. Deploy checks take the longest.
 	callTime = 90 * time.Second
 	// maxAnswer is the maximum size of a response, in bytes. Replays are the
 	// largest responses.
@@ -31,8 +30,8 @@ const (
 // Options configure a Client. Without a key and a session, calls are anonymous.
 type Options struct {
 	Base    string           // http(s)://host[:port]
-	Key     *Key             // signs every request; may be nil
-	Session string           // the session's cookie as name=value; ignored if there is a key
+	Key     *Key             // if not nil, signs every request
+	Session string           // the session cookie as name=value; ignored if Key is set
 	Now     func() time.Time // nil: time.Now
 }
 
@@ -52,7 +51,7 @@ type Answer struct {
 // ErrBase reports that a string is not a base URL.
 var ErrBase = errors.New("want http(s)://host[:port]")
 
-// New returns a client of the arena at the base URL in o.
+// New returns a client for the arena at o.Base.
 func New(o Options) (*Client, error) {
 	base, err := Base(o.Base)
 	if err != nil {
@@ -63,12 +62,13 @@ func New(o Options) (*Client, error) {
 		o.Now = time.Now
 	}
 	return &Client{options: o, http: &http.Client{
-		// A redirect could send the signature or the session to another server.
+		// Following a redirect could send the signature or the session to another
+		// server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
 
-// Base checks a base URL and returns its normal form.
+// Base checks a base URL and returns it in normal form.
 func Base(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" ||
@@ -78,9 +78,9 @@ func Base(text string) (string, error) {
 	return u.Scheme + "://" + strings.ToLower(u.Host), nil
 }
 
-// Call sends a request and reads the response. path includes the query. Call sends
-// body as JSON unless body is nil. If the arena refuses the call, the error is a
-// *Refusal. Any other error means that no complete response arrived.
+// Call sends a request and reads the response. path includes the query. If body is not
+// nil, Call sends it as JSON. If the arena refuses the call, the error is a *Refusal.
+// Any other error means that no complete response arrived.
 func (c *Client) Call(ctx context.Context, method, path string, body any) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -142,12 +142,12 @@ func (c *Client) read(response *http.Response) ([]byte, error) {
 	return body, nil
 }
 
-// unreachable removes the URL from an error, because the path may contain a
-// secret.
+// unreachable describes a failed call. It removes the URL from the error, because the
+// path may contain a secret.
 func unreachable(base string, err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
-	return fmt.Errorf("%s does not answer: %w", base, err)
+	return fmt.Errorf("%s does not respond: %w", base, err)
 }

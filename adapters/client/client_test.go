@@ -37,7 +37,7 @@ func newKey(t *testing.T) client.Key {
 	return client.Key{ID: "key-1", Private: private}
 }
 
-// The signature covers the method, the target and the body as they are sent.
+// The signature covers the method, the target and the body exactly as they are sent.
 func TestSignedCall(t *testing.T) {
 	key := newKey(t)
 	var message string
@@ -182,7 +182,7 @@ func TestUnreachableArena(t *testing.T) {
 	c, err := client.New(client.Options{Base: base})
 	require.NoError(t, err)
 	_, err = c.Call(t.Context(), http.MethodGet, "/secret", nil)
-	require.ErrorContains(t, err, base+" does not answer: ")
+	require.ErrorContains(t, err, base+" does not respond: ")
 	require.NotContains(t, err.Error(), "secret")
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -191,9 +191,8 @@ func TestUnreachableArena(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// closedPort returns a loopback address at which nothing listens. An open
-// connection occupies the port until the test ends, so no other process can
-// listen there.
+// closedPort returns a loopback address on which nothing listens. An open connection
+// occupies the port until the test ends, so no other process can listen on it.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -19,8 +19,8 @@ type Key struct {
 	Private ed25519.PrivateKey
 }
 
-// Sign adds the headers of a signed request ("Signing" in docs/protocol.md).
-// The target is the path with the query, exactly as sent.
+// Sign adds the headers of a signed request to h ("Signing" in docs/protocol.md).
+// target is the path with the query, exactly as sent.
 func (k Key) Sign(h http.Header, now time.Time, method, target string, body []byte) {
 	timestamp := strconv.FormatInt(now.UnixMilli(), 10)
 	message := append([]byte(timestamp+"."+method+"."+target+"."), body...)
@@ -59,8 +59,8 @@ func ParsePrivate(text []byte) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
-// PublicLine returns the public key as a line in OpenSSH's format, with a newline.
-// Owners register this line with the arena.
+// PublicLine returns the public key of key as a line in OpenSSH's format, including the
+// newline. Owners register this line with the arena.
 func PublicLine(key ed25519.PrivateKey) (string, error) {
 	public, err := ssh.NewPublicKey(key.Public())
 	if err != nil {

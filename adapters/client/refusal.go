@@ -12,8 +12,9 @@ import (
 	"hexarena/adapters/rest"
 )
 
-// Refusal is the error of a refused call. It contains the arena's problem (RFC
-// 9457). If another program responded, such as a proxy, Code is empty.
+// Refusal is the error that a refused call returns. It contains the arena's problem
+// (RFC 9457). If the response came from another program, such as a proxy, Code is
+// empty.
 type Refusal struct {
 	rest.Problem
 	RetryAfter string // seconds; empty if waiting does not help
@@ -39,13 +40,13 @@ func (r *Refusal) Error() string {
 	return OneLine(b.String())
 }
 
-// detailAndWait returns the detail and how long to wait. The arena's own detail of a rate
-// limit already says so.
+// detailAndWait returns the detail, followed by how long to wait. The arena's own
+// detail about a rate limit already contains the time.
 func (r *Refusal) detailAndWait() string {
 	if r.RetryAfter == "" || strings.Contains(r.Detail, "try again in ") {
 		return r.Detail
 	}
-	detail, _, _ := strings.Cut(r.Detail, ": try again") // the exact time replaces this advice
+	detail, _, _ := strings.Cut(r.Detail, ": try again") // the exact time below replaces this advice
 	return detail + "; try again in " + r.RetryAfter + " s"
 }
 
@@ -62,11 +63,11 @@ func refusalOf(response *http.Response, body []byte) error {
 	return &Refusal{Problem: p, RetryAfter: response.Header.Get("Retry-After"), Body: body}
 }
 
-// maxShown is the maximum length of another program's text in an error, in
-// bytes.
+// maxShown is the maximum length, in bytes, of another program's text in an error
+// message.
 const maxShown = 1 << 10
 
-// foreignAnswer describes a response whose body is not a problem (RFC 9457).
+// foreignAnswer describes a response whose body is not an arena's problem (RFC 9457).
 func foreignAnswer(response *http.Response, body []byte) string {
 	status := http.StatusText(response.StatusCode)
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain") {

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 
 const period = 3 * time.Second
 
-// inProcess calls a relay without a socket. This allows a test to use the clock of
-// a synctest bubble.
+// inProcess calls a relay without a socket, so that a test can use the clock of a
+// synctest bubble.
 type inProcess struct{ *drandtest.Relay }
 
 func (p inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -47,7 +47,7 @@ type fixture struct {
 	logged *buffer
 }
 
-// buffer is a log that several goroutines write to.
+// buffer collects log output. Several goroutines may write to it.
 type buffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -65,8 +65,8 @@ func (b *buffer) String() string {
 	return b.text.String()
 }
 
-// withClient runs a test with a client that has polled once. The bubble's clock
-// shows the time of a round.
+// withClient runs a test with a client that has polled once. The test starts at the
+// time of a round, by the bubble's clock.
 func withClient(t *testing.T, test func(t *testing.T, f *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -128,8 +128,8 @@ func TestNameIsTwoPeriodsAfterTheTick(t *testing.T) {
 	})
 }
 
-// While the relay shows no valid new round, the client soon stops naming rounds.
-// Once the relay works again, so does the client.
+// If the relay stops serving valid new rounds, the client soon stops naming rounds.
+// When the relay works again, the client names rounds again.
 func TestStaleBeaconNamesNoRound(t *testing.T) {
 	for name, fault := range map[string]drandtest.Fault{
 		"late": drandtest.Late, "wrong signature": drandtest.WrongSignature, "wrong round": drandtest.WrongRound, "wrong randomness": drandtest.WrongRandomness,
@@ -167,7 +167,7 @@ func TestStaleBeaconNamesNoRound(t *testing.T) {
 	}
 }
 
-// metric returns the sum of a metric's values.
+// metric returns the sum of a metric's values over all its labels.
 func metric(t *testing.T, f *fixture, name string) (sum float64) {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -184,8 +184,8 @@ func metric(t *testing.T, f *fixture, name string) (sum float64) {
 	return sum
 }
 
-// If a relay shows a round that is not due yet, the arena's clock must be behind.
-// The round that the client would name could already exist.
+// If a relay serves a round that is not due yet, the arena's clock must be behind. In
+// that case, the round that the client would name could already exist.
 func TestClockBehindTheBeaconNamesNoRound(t *testing.T) {
 	withClient(t, func(t *testing.T, f *fixture) {
 		_, _, err := f.Name(time.Now().Add(-period))
@@ -249,7 +249,7 @@ func TestAwaitReturnsAnOldRound(t *testing.T) {
 	})
 }
 
-// Await gives up 30 s after the round's time, or after the call if that is
+// Await gives up 30 s after the round's time or 30 s after the call, whichever is
 // later. It never returns a wrong round.
 func TestAwaitIsLate(t *testing.T) {
 	for name, fault := range map[string]drandtest.Fault{

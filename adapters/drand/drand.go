@@ -1,6 +1,6 @@
-// Package drand is a client of a relay: a server that publishes the rounds of a
-// drand chain over drand's HTTP API. It accepts only rounds that are signed by the
-// chain's key, so it need not trust the relay. It handles chains with the scheme
+// Package drand is a client of a relay: a server that publishes the rounds of a drand
+// chain over drand's HTTP API. It accepts only rounds that are signed with the chain's
+// key, so it does not have to trust the relay. It supports chains with the scheme
 // bls-unchained-g1-rfc9380.
 //
 // Call [New] and run [Client.Run], which follows the newest round.
@@ -20,30 +20,31 @@ import (
 	"hexarena/domain/beacon"
 )
 
-// Patience is how long Await waits for a round, counted from the round's time. If
-// that time has already passed, Patience counts from the call.
+// Patience is how long Await waits for a round, counted from the round's time or from
+// the call, whichever is later.
 const Patience = 30 * time.Second
 
-// pausedFor is how late a timer must fire to show that the process was paused.
+// pausedFor is how late a timer must fire before the client concludes that the process
+// was paused.
 const pausedFor = 2 * time.Second
 
-// keptRounds is the number of verified rounds that a Client keeps.
+// keptRounds is the number of verified rounds that a Client keeps in memory.
 const keptRounds = 64
 
 var (
 	// ErrLate reports that a named round did not arrive in time.
 	ErrLate = errors.New("the round did not arrive in time")
-	// ErrStale reports that the relay has shown no recent round, so no tables
-	// may be seated.
+	// ErrStale reports that the relay has not served a recent round, so no tables may
+	// be seated.
 	ErrStale = errors.New("the beacon is behind")
-	// ErrClock reports that the relay has shown rounds that should not exist
-	// yet, so no tables may be seated.
+	// ErrClock reports that the relay has served rounds that should not exist yet, so
+	// no tables may be seated.
 	ErrClock = errors.New("the arena's clock is behind the beacon")
 )
 
 // Options configure a Client. All fields are required.
 type Options struct {
-	URL    string       // the relay's base URL, without a slash at its end
+	URL    string       // the relay's base URL, without a trailing slash
 	Chain  beacon.Chain // with all fields
 	Logger *slog.Logger
 }
@@ -61,7 +62,7 @@ type Client struct {
 	failures map[string]uint64 // by reason
 }
 
-// wait is a named round that callers of Await wait for.
+// wait is a round for which one or more callers of Await are waiting.
 type wait struct {
 	callers int
 	done    chan struct{} // closed when round is set
@@ -69,7 +70,7 @@ type wait struct {
 	stop    context.CancelFunc // ends the requests for the round
 }
 
-// New returns a Client that has not called the relay yet.
+// New returns a Client. It does not call the relay yet.
 func New(o Options) *Client {
 	return &Client{
 		options: o, relay: newRelay(o.URL, o.Chain),
@@ -83,12 +84,12 @@ func New(o Options) *Client {
 // Chain returns the chain that the client follows.
 func (c *Client) Chain() beacon.Chain { return c.options.Chain }
 
-// Polled is closed after Run has called the relay for the first time, even if
+// Polled returns a channel that is closed after Run's first call to the relay, even if
 // that call failed.
 func (c *Client) Polled() <-chan struct{} { return c.polled }
 
-// Run asks the relay for the newest round until ctx ends: shortly after each
-// round is due, and twice per period while that round is missing.
+// Run asks the relay for the newest round until ctx ends. It asks shortly after each
+// round is due, and then twice per period until the relay serves that round.
 func (c *Client) Run(ctx context.Context) {
 	failed := ""
 	for first := true; ctx.Err() == nil; first = false {
@@ -110,8 +111,8 @@ func (c *Client) Run(ctx context.Context) {
 	}
 }
 
-// untilPoll returns the time until the next poll. Relays receive a round shortly
-// after its time.
+// untilPoll returns the time until the next poll. A relay receives each round shortly
+// after the round's time.
 func (c *Client) untilPoll(now time.Time) time.Duration {
 	chain := c.options.Chain
 	due := chain.Newest(now)
@@ -145,9 +146,9 @@ func (c *Client) stale(now time.Time, newest uint64) error {
 }
 
 // Name returns the round that a seating at a tick names, and the time at which that
-// round appears. It returns an error if nobody may be seated at this tick. That is
-// the case if the newest round is too old. It is also the case if the clock is
-// behind, because the named round may already exist.
+// round appears. It returns an error if no tables may be seated at this tick. One
+// reason is that the newest round is too old. The other is that the arena's clock is
+// behind, because in that case the named round might already exist.
 func (c *Client) Name(tick time.Time) (n beacon.Named, appears time.Time, err error) {
 	chain, newest := c.options.Chain, c.Newest()
 	if err := c.stale(tick, newest); err != nil {
@@ -161,9 +162,8 @@ func (c *Client) Name(tick time.Time) (n beacon.Named, appears time.Time, err er
 }
 
 // Await returns a round of the chain. If the round does not arrive within Patience,
-// Await returns ErrLate. Patience counts from the round's time, or from the call if
-// that is later. Await also returns if ctx ends. A round that the chain's key did
-// not sign counts as missing.
+// Await returns ErrLate. Await also returns if ctx ends. It ignores rounds that are not
+// signed with the chain's key.
 func (c *Client) Await(ctx context.Context, round uint64) (beacon.Round, error) {
 	w, leave := c.join(round)
 	defer leave()
@@ -177,13 +177,13 @@ func (c *Client) Await(ctx context.Context, round uint64) (beacon.Round, error) 
 			return w.round, nil
 		case <-ctx.Done():
 			timer.Stop()
-			return beacon.Round{}, fmt.Errorf("wait for round %d of the beacon: %w", round, ctx.Err())
+			return beacon.Round{}, fmt.Errorf("waiting for round %d of the beacon: %w", round, ctx.Err())
 		case <-timer.C:
 			if time.Since(began) < limit+pausedFor {
 				return beacon.Round{}, fmt.Errorf("round %d of the beacon: %w", round, ErrLate)
 			}
-			// The process was paused, so the requests had no chance to finish. Wait
-			// again.
+			// The process was paused, so the requests had no chance to finish. Start
+			// waiting again.
 		}
 	}
 }
@@ -216,7 +216,7 @@ func (c *Client) join(round uint64) (w *wait, leave func()) {
 	}
 }
 
-// collect asks the relay for a round until the round is stored or ctx ends.
+// collect asks the relay for a round until the client has the round or ctx ends.
 func (c *Client) collect(ctx context.Context, round uint64) {
 	chain, failed := c.options.Chain, ""
 	sleep(ctx, time.Until(chain.Time(round))+chain.Period/6)

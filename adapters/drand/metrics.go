@@ -11,8 +11,8 @@ var (
 	upDesc       = prometheus.NewDesc("arena_beacon_up", "1 if the newest round is recent enough to seat tables, otherwise 0.", nil, nil)
 	newestDesc   = prometheus.NewDesc("arena_beacon_newest_round", "Number of the newest round that the arena has verified; 0 before the first one.", nil, nil)
 	ageDesc      = prometheus.NewDesc("arena_beacon_age_seconds", "Time since the newest verified round appeared; absent before the first one.", nil, nil)
-	waitingDesc  = prometheus.NewDesc("arena_beacon_waiting_matches", "Matches that wait for their round.", nil, nil)
-	failuresDesc = prometheus.NewDesc("arena_beacon_failures_total", "Failed calls to the relay by reason.", []string{"reason"}, nil)
+	waitingDesc  = prometheus.NewDesc("arena_beacon_waiting_matches", "Matches that are waiting for their round.", nil, nil)
+	failuresDesc = prometheus.NewDesc("arena_beacon_failures_total", "Failed calls to the relay, by reason.", []string{"reason"}, nil)
 )
 
 // Describe implements prometheus.Collector.

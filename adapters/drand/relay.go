@@ -16,20 +16,20 @@ import (
 const (
 	bodyLimit    = 16 << 10 // maximum size of a response, in bytes
 	maxRedirects = 3
-	longCall     = 5 * time.Second // the time limit of a call is the chain's period, within these limits
+	longCall     = 5 * time.Second // a call's time limit is the chain's period, but at least shortCall and at most longCall
 	shortCall    = time.Second
 )
 
 // The reasons for failures.
 const (
 	reasonUnavailable = "unavailable" // no usable response
-	reasonWrong       = "wrong"       // a different round than the requested one, or one that the chain's key did not sign
+	reasonWrong       = "wrong"       // the round is not the requested one, or is not signed with the chain's key
 )
 
 var (
 	// errNotYet reports that the relay does not have the round yet.
 	errNotYet = errors.New("the relay does not have the round yet")
-	// errWrong is wrapped by the errors about rounds that the client must not use.
+	// Errors about rounds that the client must not use wrap errWrong.
 	errWrong = errors.New("the relay sent a wrong round")
 )
 
@@ -40,7 +40,7 @@ func reasonOf(err error) string {
 	return reasonUnavailable
 }
 
-// relay is one chain on a server with drand's HTTP API.
+// relay calls a server that has drand's HTTP API, for one chain.
 type relay struct {
 	url   string // of the chain
 	chain beacon.Chain
@@ -56,7 +56,7 @@ func newRelay(url string, chain beacon.Chain) relay {
 	}
 }
 
-// sameHost allows a few redirects on the same host.
+// sameHost allows a few redirects, but only to the same host.
 func sameHost(req *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	if len(via) > maxRedirects || req.URL.Host != first.Host || req.URL.Scheme != first.Scheme {
@@ -90,12 +90,12 @@ func Fetch(ctx context.Context, url string, known beacon.Chain) (beacon.Chain, e
 	return chain, nil
 }
 
-// latest returns the newest round that the relay has.
+// latest returns the newest round of the relay.
 func (r relay) latest(ctx context.Context) (beacon.Round, error) {
 	return r.read(ctx, "/public/latest")
 }
 
-// round returns the round with a number.
+// round returns the round with the given number.
 func (r relay) round(ctx context.Context, number uint64) (beacon.Round, error) {
 	round, err := r.read(ctx, fmt.Sprintf("/public/%d", number))
 	if err == nil && round.Round != number {

@@ -11,18 +11,17 @@ import (
 	"hexarena/domain/beacon"
 )
 
-// Errors of Verify and of Client.Await.
+// These are the errors of Verify and of Client.Await.
 var (
 	// ErrChain reports a round of another chain.
 	ErrChain = errors.New("the round belongs to another chain")
-	// ErrSignature reports a signature that the chain's key did not make for
-	// this round.
+	// ErrSignature reports a signature that is not the chain key's signature of this
+	// round.
 	ErrSignature = errors.New("the signature is not valid under the key of the chain")
 )
 
-// Verify checks that the key of the chain signed the round, and that the
-// randomness follows from the signature. It uses only the chain's hash and
-// public key.
+// Verify checks that the round is signed with the chain's key, and that the randomness
+// follows from the signature. It uses only the chain's hash and public key.
 func Verify(chain beacon.Chain, r beacon.Round) error {
 	if r.Chain != chain.Hash {
 		return fmt.Errorf("round %d of chain %q: %w, not to %q", r.Round, r.Chain, ErrChain, chain.Hash)
@@ -51,10 +50,10 @@ func publicKey(key []byte) (*bls.PublicKey[bls.KeyG2SigG1], error) {
 	return decoded, nil
 }
 
-// ParseChain reads the value of the flag --beacon-chain: either quicknet, or a
-// chain's hash and public key in hex, joined by a colon. In the second case, the
-// returned chain has no other fields. Verify does not need them, and Fetch reads
-// them from the relay.
+// ParseChain reads the value of the flag --beacon-chain: either quicknet, or a chain's
+// hash and public key in hex, joined by a colon. In the second case, the other fields
+// of the returned chain are empty. Verify does not need them, and Fetch reads them from
+// the relay.
 func ParseChain(text string) (beacon.Chain, error) {
 	if text == "quicknet" {
 		return beacon.Quicknet(), nil

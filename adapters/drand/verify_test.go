@@ -13,7 +13,7 @@ import (
 	"hexarena/domain/beacon"
 )
 
-// published returns a round of quicknet with a signature in hex.
+// published returns a round of quicknet. signature is in hex.
 func published(t *testing.T, number uint64, signature string) beacon.Round {
 	t.Helper()
 	raw, err := hex.DecodeString(signature)
@@ -21,7 +21,7 @@ func published(t *testing.T, number uint64, signature string) beacon.Round {
 	return beacon.NewRound(beacon.Named{Chain: beacon.Quicknet().Hash, Round: number}, raw)
 }
 
-// Rounds 1000 and 1001 of quicknet, as drand published them.
+// The signatures of rounds 1000 and 1001 of quicknet, as drand published them.
 const (
 	signature1000 = "b44679b9a59af2ec876b1a6b1ad52ea9b1615fc3982b19576350f93447cb1125e342b73a8dd2bacbe47e4b6b63ed5e39"
 	signature1001 = "b33bf3667cbd5a82de3a24b4e0e9fe5513cc1a0e840368c6e31f5fcfa79bea03f73896b25883abf2853d10337fb8fa41"
@@ -54,8 +54,8 @@ func TestChangedRoundsDoNotVerify(t *testing.T) {
 	require.ErrorContains(t, drand.Verify(quicknet, good), "not a compressed point")
 }
 
-// A signature has only one accepted encoding. Otherwise, anyone who forwards a
-// round could choose among several values of its randomness.
+// Only one encoding of a signature is accepted. Otherwise, anyone who forwards a round
+// could choose among several values of its randomness.
 func TestSignaturesHaveOneEncoding(t *testing.T) {
 	raw, err := hex.DecodeString(signature1000)
 	require.NoError(t, err)

@@ -1,6 +1,5 @@
-// Package drandtest serves its own drand chain for tests, with real BLS keys. A
-// [Relay] computes each round when the round is due. [Relay.Fail] makes the relay
-// misbehave.
+// Package drandtest provides a drand chain for tests, with real BLS keys. A [Relay]
+// computes each round when the round is due. [Relay.Fail] makes the relay misbehave.
 package drandtest
 
 import (
@@ -25,9 +24,9 @@ type Fault int
 // The faults of a relay.
 const (
 	None            Fault = iota
-	Late                  // rounds that are due after the switch are missing
+	Late                  // rounds that become due after the switch are missing
 	WrongSignature        // another round's signature
-	WrongRound            // an old round instead of the requested one
+	WrongRound            // the relay sends an old round instead of the requested one
 	WrongRandomness       // the signature is valid, but the randomness is not its hash
 	Forked                // another key signs
 	Down                  // every response has status 503
@@ -36,7 +35,7 @@ const (
 	Redirecting           // redirects to another host
 )
 
-// oldRounds is the age of the rounds of WrongRound, in rounds.
+// oldRounds says how many rounds before the requested one the round of WrongRound is.
 const oldRounds = 100
 
 // Relay is an HTTP handler with drand's API for one chain. It is safe for
@@ -57,7 +56,7 @@ func New(name string, period time.Duration) *Relay {
 	r := &Relay{key: newKey(name), other: newKey("fork of " + name)}
 	public, err := r.key.PublicKey().MarshalBinary()
 	if err != nil {
-		panic(err) // a key that was just made can be encoded
+		panic(err) // impossible: a key that was just made can be encoded
 	}
 	group := sha256.Sum256([]byte(name))
 	r.chain = beacon.Chain{
@@ -79,7 +78,7 @@ func newKey(name string) *bls.PrivateKey[bls.KeyG2SigG1] {
 // Chain returns the relay's chain.
 func (r *Relay) Chain() beacon.Chain { return r.chain }
 
-// Flag returns the chain as a value of --beacon-chain.
+// Flag returns the value of --beacon-chain that describes the chain.
 func (r *Relay) Flag() string { return r.chain.Hash + ":" + hex.EncodeToString(r.chain.PublicKey) }
 
 // Round signs a round, even if it is not due.
@@ -89,14 +88,14 @@ func sign(key *bls.PrivateKey[bls.KeyG2SigG1], chain beacon.Chain, number uint64
 	return beacon.NewRound(beacon.Named{Chain: chain.Hash, Round: number}, bls.Sign(key, beacon.Message(number)))
 }
 
-// Fail switches to a fault. None ends it.
+// Fail makes the relay misbehave in the given way. Fail(None) makes it behave again.
 func (r *Relay) Fail(f Fault) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.fault, r.since = f, time.Now()
 }
 
-// Requests returns the paths of all requests, after the chain's hash.
+// Requests returns the paths of all requests, without the part up to the chain's hash.
 func (r *Relay) Requests() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,7 +136,7 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// response returns a round as drand's HTTP API shows it.
+// response returns a round in the form in which drand's HTTP API sends it.
 func (r *Relay) response(number uint64, f Fault) map[string]any {
 	round := r.Round(number)
 	switch f {
