@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A request whose body ends early gets an error, never an empty 200 response.
+// If a request's body ends early, the caller gets an error and never an empty 200
+// response.
 func TestTruncatedBodyIsRefused(t *testing.T) {
 	a := newArena(t)
 	for _, framing := range []string{"Content-Length: 1000\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n400\r\n{"} {

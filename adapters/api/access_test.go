@@ -15,9 +15,9 @@ import (
 	"hexarena/domain/owner"
 )
 
-// TestAccess calls every described endpoint without a credential, with each
-// kind of invalid credential, with a key of each scope, and with a session. The
-// test fails if an endpoint is missing from the table.
+// TestAccess calls every endpoint in the OpenAPI document without a credential, with
+// each kind of invalid credential, with a key of each scope, and with a session. The
+// test fails if an endpoint is missing from its table.
 func TestAccess(t *testing.T) {
 	a := newArena(t)
 	ada := a.signIn("ada@example.org")
@@ -98,7 +98,7 @@ func TestAccess(t *testing.T) {
 			require.Empty(t, op.Security, "%s needs a credential but is not in the table", op.ID)
 			method, target, body := strings.ToUpper(method), strings.ReplaceAll(path, "{id}", "none"), any(nil)
 			if method == http.MethodGet {
-				target += "?unknown=1" // this error is checked after the credentials
+				target += "?unknown=1" // the server reports this error only after checking the credentials
 			} else {
 				body = "{}"
 			}
@@ -114,7 +114,7 @@ func TestAccess(t *testing.T) {
 func TestSignatureCoversTheRequestAsSent(t *testing.T) {
 	a := newArena(t)
 	key := a.signIn("ada@example.org").newKey()
-	signedAs := func(target, body string) *answer { // the signature covers /bots and the body {}; the call sends this target and body
+	signedAs := func(target, body string) *answer { // signs /bots and the body {}, but sends the given target and body
 		return key.do(http.MethodPost, "/bots", "{}", func(r *http.Request) {
 			parsed, err := r.URL.Parse(target)
 			require.NoError(t, err)
@@ -129,8 +129,8 @@ func TestSignatureCoversTheRequestAsSent(t *testing.T) {
 	signedAs("/b%6fts", "{}").is(http.StatusNotFound, "not_found")
 }
 
-// The server handles a HEAD request as a GET, but the client signs it as HEAD.
-// As with GET, a client may use the signature again.
+// The server handles a HEAD request like a GET request, but the client signs it as
+// HEAD. The client may use its signature again, just like that of a GET request.
 func TestHeadIsSignedAsHead(t *testing.T) {
 	a := newArena(t)
 	key := a.signIn("ada@example.org").newKey()

@@ -29,8 +29,8 @@ func (s *Server) patchMe(c *call, in *patchMe) (rest.Account, error) {
 	return c.accountBody(account)
 }
 
-// deleteMe returns once the directory no longer finds the account's bots or its
-// handle.
+// deleteMe deletes the caller's account. It returns once the directory no longer finds
+// the account's bots or its handle.
 func (s *Server) deleteMe(c *call, _ *nothing) (out nothing, err error) {
 	cookies, at, err := s.Auth.Delete(c.ctx, c.caller, c.meta)
 	if err != nil {

@@ -81,8 +81,8 @@ func TestSuspendedAccountCannotWrite(t *testing.T) {
 	require.Equal(t, "active", ada.do(http.MethodGet, "/bots/"+bot, nil).is(http.StatusOK).json["status"])
 }
 
-// store appends events to an account directly, without the API, as an
-// operator's process would.
+// store appends events to an account directly, without the API, like an operator's
+// process.
 func (a *arena) store(t *testing.T, ownerID string, events ...owner.Event) {
 	t.Helper()
 	a.mu.Lock()
@@ -94,8 +94,8 @@ func (a *arena) store(t *testing.T, ownerID string, events ...owner.Event) {
 	require.NoError(t, err)
 }
 
-// Concurrent calls change an account's handle back and forth. At the end, the
-// account owns the handle that it shows, and has released the others.
+// Concurrent calls change an account's handle back and forth. In the end, the account
+// owns the handle that the API shows for it, and has released all others.
 func TestConcurrentHandleChanges(t *testing.T) {
 	a := newArena(t)
 	ada := a.signIn("ada@example.org")

@@ -10,12 +10,11 @@ import (
 
 // Accounts loads and changes the owners' accounts; see projections/accounts.
 type Accounts interface {
-	// Load returns an account that includes every Change that this process has
-	// made.
+	// Load returns an account, including every Change that this process has made.
 	Load(ctx context.Context, ownerID string) (owner.Account, error)
 	// Reload reads the current state of the account from the log.
 	Reload(ctx context.Context, ownerID string) (owner.Account, error)
-	// Change calls decide with an account, and stores the returned events at
+	// Change passes an account to decide, and appends the events that decide returns at
 	// the account's revision. It may call decide more than once.
 	Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error)
 	// Address returns an account's email address.
@@ -31,10 +30,10 @@ func (*myAccount) find(c *call) (err error) {
 	return err
 }
 
-// change calls decide with the caller's account, stores the returned events,
-// and waits until the directory includes them. The caller's credential must be
-// valid at the revision that decide sees, so that a revoked credential changes
-// nothing.
+// change passes the caller's account to decide, stores the events that decide returns,
+// and waits until the directory includes them. The caller's credential must be valid at
+// the revision that decide sees, so that nobody can change anything with a revoked
+// credential.
 func (c *call) change(decide func(owner.Account) ([]owner.Event, error)) (owner.Account, error) {
 	account, at, err := c.server.Accounts.Change(c.ctx, c.caller.OwnerID, c.meta,
 		func(a owner.Account) ([]owner.Event, error) {
@@ -50,9 +49,9 @@ func (c *call) change(decide func(owner.Account) ([]owner.Event, error)) (owner.
 	return account, nil
 }
 
-// await waits until the directory includes the events up to a position. The
-// events are already stored. If the directory lags behind, the answer is late,
-// but its content is the same.
+// await waits until the directory includes the events up to a position. The events are
+// already stored, so a directory that lags behind delays the response but does not
+// change it.
 func (c *call) await(at eventstore.Position) {
 	if at == 0 {
 		return

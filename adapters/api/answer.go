@@ -6,25 +6,24 @@ import (
 	"hexarena/adapters/rest/httpgzip"
 )
 
-// answer is a result of an endpoint that writes its own response. Any other
-// result is encoded as JSON.
+// answer is the result of an endpoint that writes its own response. All other results
+// are encoded as JSON.
 type answer interface {
 	write(c *call, status int)
 }
 
-// nothing is the type of an answer without a body, and of an input without
-// fields.
+// nothing is the type of a response without a body, and of an input without fields.
 type nothing struct{}
 
 func (nothing) write(c *call, status int) { c.echo.Response().WriteHeader(status) }
 
-// maybeEncoded is an answer of type T that may already be encoded.
+// maybeEncoded is a response of type T that may already be encoded.
 type maybeEncoded[T any] struct {
 	encoded answer // nil: value is the answer
 	value   T
 }
 
-// shape returns the type that describes the answer in the OpenAPI document.
+// shape returns the type that describes the response in the OpenAPI document.
 func (maybeEncoded[T]) shape() reflect.Type { return reflect.TypeFor[T]() }
 
 func (m maybeEncoded[T]) result() any {
@@ -34,8 +33,8 @@ func (m maybeEncoded[T]) result() any {
 	return m.value
 }
 
-// encodedJSON is an answer in JSON that was encoded for one call. A later call
-// may get a different answer.
+// encodedJSON is a JSON response that was encoded for one call. The response to a later
+// call may be different.
 type encodedJSON []byte
 
 func (e encodedJSON) write(c *call, status int) {
@@ -49,7 +48,7 @@ func (e encodedJSON) write(c *call, status int) {
 	_, _ = w.Write(e) // the client may be gone
 }
 
-// answer writes the result of an endpoint.
+// answer writes the result of an endpoint as the response.
 func (c *call) answer(status int, out any) error {
 	if m, ok := out.(interface{ result() any }); ok {
 		out = m.result()
@@ -66,9 +65,9 @@ func (c *call) answer(status int, out any) error {
 	return nil
 }
 
-// compresses reports whether to compress an answer of size bytes. Answers to
-// identified callers are never compressed, because the compressed length could
-// reveal secrets in the answer.
+// compresses reports whether to compress a response of size bytes. Responses to
+// identified callers are never compressed, because the compressed length could reveal
+// secrets in the response.
 func (c *call) compresses(size int) bool {
 	if c.caller.OwnerID != "" || size < httpgzip.MinSize {
 		return false

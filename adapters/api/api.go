@@ -1,12 +1,11 @@
-// Package api is the arena's REST interface. It routes calls, checks who makes
-// them, and responds to them.
+// Package api is the arena's REST interface. It routes calls, identifies their callers,
+// and responds.
 //
-// The file routes.go lists the endpoints. Each endpoint has a handler in the
-// file of its topic. Package rest declares the types of requests and answers.
-// Package binding parses requests, problem maps errors to answers, ratelimit
-// counts calls, and describe makes the OpenAPI document. If several errors
-// apply to a call, "Order of errors" in docs/protocol.md decides which one the
-// caller gets.
+// The file routes.go lists the endpoints. Each endpoint has a handler in the file of
+// its topic. Package rest declares the types of requests and responses. Package binding
+// parses requests, problem maps errors to responses, ratelimit counts calls, and
+// describe builds the OpenAPI document. If several errors apply to a call, "Order of
+// errors" in docs/protocol.md decides which one the caller gets.
 //
 // The package knows nothing about signatures, cookies, mail, sockets or storage.
 // It uses them through the interfaces in Options.
@@ -35,36 +34,35 @@ import (
 	"hexarena/eventstore"
 )
 
-// Authenticator identifies callers. In each call, m.At is the current time.
-// Only its errors owner.ErrUnauthenticated and owner.ErrLinkInvalid are shown
-// to callers.
+// Authenticator identifies callers. In each of its methods, m.At is the current time.
+// Of its errors, callers see only owner.ErrUnauthenticated and owner.ErrLinkInvalid.
 type Authenticator interface {
 	// Verify returns the caller who sent the request with this body.
 	Verify(ctx context.Context, r *http.Request, body []byte, m eventstore.Metadata) (owner.Caller, error)
-	// SendLink emails a sign-in link for the sender of r. network identifies the
-	// sender's network. The result does not depend on whether the address has an
-	// account.
+	// SendLink emails a sign-in link to an address, at the request r. network
+	// identifies the network from which r came. The result does not depend on whether
+	// an account uses the address.
 	SendLink(ctx context.Context, r *http.Request, network, address string, m eventstore.Metadata) error
 	// Confirm exchanges a link's token for a session. r is the request. The first
-	// cookie is the session's.
+	// returned cookie is the session cookie.
 	Confirm(ctx context.Context, r *http.Request, token string, m eventstore.Metadata) (owner.Account, []*http.Cookie, error)
 	// SignOut ends a caller's session.
 	SignOut(ctx context.Context, c owner.Caller, m eventstore.Metadata) (*http.Cookie, error)
-	// Delete deletes a caller's account and releases its address and handle.
+	// Delete deletes a caller's account, and releases the account's address and handle.
 	Delete(ctx context.Context, c owner.Caller, m eventstore.Metadata) ([]*http.Cookie, eventstore.Position, error)
-	// RegisterKey registers a key for a caller. If the key is active in another
-	// account, it moves only with a proof.
+	// RegisterKey registers a key for a caller. It takes a key from another account
+	// only if the caller proves that it has the private key.
 	RegisterKey(ctx context.Context, c owner.Caller, k owner.NewKey, proof string, m eventstore.Metadata) (owner.Key, eventstore.Position, error)
 }
 
 // Checker checks bot URLs.
 type Checker interface {
-	// Allowed returns an error if the arena may not connect to the URL. The
-	// error message is a sentence for the owner. Allowed does not open a
-	// connection, but it may resolve the URL's host.
+	// Allowed returns an error if the arena may not connect to the URL. The error
+	// message is for the owner. Allowed does not open a connection, but it may resolve
+	// the URL's host.
 	Allowed(ctx context.Context, url string) error
-	// Check runs the deploy check of a bot. It yields each step as soon as the
-	// step is done, and stops after the first step that fails.
+	// Check runs the deploy check of a bot. It yields each step when the step ends, and
+	// stops after the first step that fails.
 	Check(ctx context.Context, botID, url string) iter.Seq[rest.Step]
 }
 
@@ -75,9 +73,9 @@ type Directory interface {
 	Wait(ctx context.Context, p eventstore.Position) error
 }
 
-// Options configure a Server. The optional fields are Beacon, SeedKey,
-// SecurityContact, Limits, TrustedProxies, and SignedLog together with SignHead,
-// Checkpoint, Cosigned and LadderKey.
+// Options configure a Server. These fields are optional: Beacon, SeedKey,
+// SecurityContact, Limits and TrustedProxies. SignedLog is optional too, but needs
+// SignHead, Checkpoint, Cosigned and LadderKey.
 type Options struct {
 	Log            eventstore.Log
 	Accounts       Accounts
@@ -89,7 +87,7 @@ type Options struct {
 	Leaderboard    Leaderboard
 	Live           Live
 	Queue          Queue
-	SignedLog      SignedLog // nil: the arena has no signed log
+	SignedLog      SignedLog // nil if the arena has no signed log
 	SignHead       func(mode string, size uint64, root []byte) ([]byte, error)
 	Checkpoint     func(mode string) (size uint64, signed []byte, err error) // the newest signed head of a mode's ladder tree
 	// Cosigned returns the newest of these heads that has at least n cosignatures.
@@ -97,11 +95,11 @@ type Options struct {
 	LadderKey       func(mode string) (string, error) // the key that verifies these heads, in note format
 	PlatformKey     ed25519.PublicKey
 	Beacon          *beacon.Info                   // nil: seeds use no beacon
-	SeedKey         func(id string) ([]byte, bool) // nil: the decision log does not show the requests of running matches
+	SeedKey         func(id string) ([]byte, bool) // if nil, the decision log does not show the requests of running matches
 	BaseURL         string                         // the arena's own address, as browsers use it
-	SecurityContact string                         // URI for vulnerability reports; empty: an email to security@ at the host of BaseURL
+	SecurityContact string                         // URI for vulnerability reports; if empty, an email address: security@ and the host of BaseURL
 	Limits          ratelimit.Limits               // the zero value: no limits
-	TrustedProxies  []netip.Prefix                 // proxies whose X-Forwarded-For header is trusted
+	TrustedProxies  []netip.Prefix                 // proxies whose X-Forwarded-For header the arena trusts
 	Now             func() time.Time
 	Logger          *slog.Logger
 }
@@ -145,8 +143,8 @@ func New(o Options) (*Server, error) {
 	return s, s.makeDocuments()
 }
 
-// ServeHTTP implements http.Handler. It serves a HEAD request as a GET without
-// the body.
+// ServeHTTP implements http.Handler. It handles a HEAD request like a GET request, but
+// without a response body.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		r = r.Clone(context.WithValue(r.Context(), headKey{}, true))
@@ -155,7 +153,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.echo.ServeHTTP(w, r)
 }
 
-// headKey is the context key that marks a HEAD request served as GET.
+// headKey is the context key that marks a HEAD request that is handled as GET.
 type headKey struct{}
 
 func isHead(ctx context.Context) bool {
@@ -163,7 +161,7 @@ func isHead(ctx context.Context) bool {
 	return is
 }
 
-// trustOrigin lets the arena's own web pages call the API, even through a proxy
+// trustOrigin allows the arena's own web pages to call the API, even through a proxy
 // that changes the Host header.
 func (s *Server) trustOrigin() error {
 	u, err := url.Parse(s.BaseURL)

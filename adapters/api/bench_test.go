@@ -33,19 +33,17 @@ import (
 	"hexarena/projections/matches"
 )
 
-// benchAccounts is the number of accounts that make calls in turn.
+// benchAccounts is the number of accounts that take turns making calls.
 const benchAccounts = 5_000
 
-// crowd is a server with many accounts. For each account, there is a signed
-// GET /me request.
+// crowd is a server with many accounts, and a signed GET /me request for each account.
 type crowd struct {
 	server   *api.Server
 	requests []*http.Request
-	verify   []func() bool // check only the signatures of requests
+	verify   []func() bool // functions that check only the signature of a request
 }
 
-// fixedDirectory is a directory whose Wait returns immediately, because its log
-// does not grow.
+// fixedDirectory is a directory whose log does not grow, so Wait returns immediately.
 type fixedDirectory struct{ *directory.Directory }
 
 func (fixedDirectory) Wait(context.Context, eventstore.Position) error { return nil }
@@ -139,9 +137,9 @@ func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) WriteHeader(status int)      { d.status = status }
 func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// BenchmarkMe measures signed GET /me calls by many accounts. It has three
-// parts: only the signature check, which takes the most time; the whole call
-// without a socket; and the whole call over a socket. Run it with -cpu 1.
+// BenchmarkMe measures signed GET /me calls by many accounts. It has three parts: the
+// signature check by itself, which takes most of the time; the whole call without a
+// socket; and the whole call over a socket. Run it with -cpu 1.
 func BenchmarkMe(b *testing.B) {
 	c := newCrowd(b)
 	perSecond := func(b *testing.B) { b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s") }

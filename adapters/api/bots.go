@@ -14,7 +14,7 @@ type botPath struct {
 	ID string `path:"id"`
 }
 
-// find refuses a bot that the caller does not own.
+// find returns an error if the caller does not own the bot.
 func (p *botPath) find(c *call) error {
 	if err := p.myAccount.find(c); err != nil {
 		return err
@@ -40,7 +40,7 @@ type botsQuery struct {
 	Mode string `query:"mode" enum:"standard,parley"`
 }
 
-// movesBot reports whether a request to change a bot includes a URL.
+// movesBot reports whether a request to change a bot contains a new URL.
 func movesBot(c *call) bool {
 	var named struct {
 		URL json.RawMessage `json:"url"`

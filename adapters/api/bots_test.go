@@ -52,7 +52,7 @@ func TestDeployCheck(t *testing.T) {
 	require.Len(t, checked.json["steps"], 2)
 }
 
-// A deploy check names the bot that it checks, also before the bot is registered.
+// A deploy check names the bot that it checks, even if the bot is not registered yet.
 func TestDeployCheckNamesTheBot(t *testing.T) {
 	a := newArena(t)
 	ada := a.signIn("ada@example.org")
@@ -113,7 +113,7 @@ func TestConcurrentCallsKeepTheLimits(t *testing.T) {
 	require.Equal(t, map[int]int{200: 25, 409: 25}, got, "one account gets the handle, and its later calls change nothing")
 }
 
-// A call whose credential is revoked while the call runs changes nothing.
+// If a credential is revoked during a call, the call changes nothing.
 func TestRevocationDuringACall(t *testing.T) {
 	a := newArena(t)
 	ada := a.signIn("ada@example.org")
@@ -139,7 +139,8 @@ func TestWritesWhileTheLogIsUnavailable(t *testing.T) {
 	ada.newBot("x", "standard")
 }
 
-// A claim on a handle lapses after a minute unless the account uses the handle.
+// A claim on a handle lapses after a minute unless the account starts to use the
+// handle.
 func TestAbandonedHandleLapses(t *testing.T) {
 	a := newArena(t)
 	bob := a.signIn("bob@example.org")
@@ -169,7 +170,7 @@ func TestEventsHaveTheIDOfTheirRequest(t *testing.T) {
 	created := zoe.do(http.MethodPost, "/bots", `{"name":"x","mode":"standard","url":"https://x.example"}`).is(http.StatusCreated)
 	for r, err := range a.log.ReadAll(t.Context(), 0, eventstore.ReadOptions{}) {
 		require.NoError(t, err)
-		require.NotContains(t, string(r.Stream), "zoe") // no hex digits, unlike ids and hashes
+		require.NotContains(t, string(r.Stream), "zoe") // no id or hash contains zoe, because ids and hashes are in hex
 		if r.Type == "BotRegistered" {
 			m, err := eventstore.DecodeMetadata(r)
 			require.NoError(t, err)

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// A request's body must arrive within bodyTime. A handler may work for
-	// callTime. Then the client has readTime to read the answer.
+	// A request's body must arrive within bodyTime. After that, the handler has
+	// callTime to do its work, and the client has readTime to read the response.
 	bodyTime = 10 * time.Second
 	callTime = 30 * time.Second
 	readTime = 30 * time.Second
@@ -34,10 +34,10 @@ type call struct {
 	body    []byte
 	class   ratelimit.Class // the limits that the call counts against
 
-	caller  owner.Caller  // not set if anyone may call the endpoint
+	caller  owner.Caller  // empty if anyone may call the endpoint
 	account owner.Account // the caller's account, if find loaded it
 
-	closeStream func() // set if the answer is a stream
+	closeStream func() // set if the response is a stream
 	endTurn     func() // set by heavy
 }
 
@@ -58,8 +58,8 @@ func (c *call) end() {
 	}
 }
 
-// giveUpTurn ends the call's turn. It must do so before the answer is written, because
-// a slow client could otherwise keep the turn.
+// giveUpTurn ends the call's turn. Call it before writing the response, because a slow
+// client could otherwise occupy the turn.
 func (c *call) giveUpTurn() {
 	if c.endTurn != nil {
 		c.endTurn()
@@ -67,8 +67,8 @@ func (c *call) giveUpTurn() {
 	}
 }
 
-// received returns the request with the method that the caller sent and signed.
-// For a HEAD request, c.request has the method GET instead.
+// received returns the request with the method that the caller sent and signed. It
+// differs from c.request only for a HEAD request, where c.request has the method GET.
 func (c *call) received() *http.Request {
 	if !isHead(c.request.Context()) {
 		return c.request
@@ -78,7 +78,7 @@ func (c *call) received() *http.Request {
 	return r
 }
 
-// header returns the header of the answer.
+// header returns the header of the response.
 func (c *call) header() http.Header { return c.echo.Response().Header() }
 
 func (c *call) setCookies(cookies ...*http.Cookie) {
@@ -87,8 +87,8 @@ func (c *call) setCookies(cookies ...*http.Cookie) {
 	}
 }
 
-// countAddress counts the call against the caller's address. It does so before
-// any part of the call is verified.
+// countAddress counts the call against the caller's address. The server calls it before
+// it verifies any part of the call.
 func (c *call) countAddress() (ratelimit.Counted, error) {
 	if c.isInternalRead() {
 		return ratelimit.Counted{}, nil
@@ -96,8 +96,8 @@ func (c *call) countAddress() (ratelimit.Counted, error) {
 	return c.server.limiter.CountAddress(c.header(), c.request, c.class, 1)
 }
 
-// heavy counts an expensive call as n calls more, and waits for its turn. Handlers of
-// calls that need no credentials use it, before the expensive part.
+// heavy counts an expensive call as n additional calls, and waits for its turn.
+// Handlers of endpoints that need no credentials call it before the expensive part.
 func (c *call) heavy(n int) (err error) {
 	if n == 0 || c.isInternalRead() {
 		return nil
@@ -110,7 +110,7 @@ func (c *call) heavy(n int) (err error) {
 }
 
 // countAccount counts a verified call against the caller's account instead of the
-// address.
+// caller's address.
 func (c *call) countAccount(atAddress ratelimit.Counted) error {
 	if c.isInternalRead() {
 		return nil
@@ -118,22 +118,22 @@ func (c *call) countAccount(atAddress ratelimit.Counted) error {
 	return c.server.limiter.CountAccount(c.header(), c.caller.OwnerID, c.class, atAddress)
 }
 
-// readBody stores the body exactly as received. It clears the read deadline
-// (see prepare) only after it has read the whole body. If readBody refuses a
-// body, net/http still reads the rest, so the deadline must stay.
+// readBody stores the body exactly as received. It clears the read deadline (see
+// prepare) only after it has read the whole body. If readBody refuses the body,
+// net/http still reads the remaining bytes, so the deadline must stay.
 func (c *call) readBody() error {
 	w := c.echo.Response().Writer
 	body, err := binding.ReadBody(w, c.request)
 	if err != nil {
 		return err
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // some writers in tests do not support deadlines
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // fails only for test writers that do not support deadlines
 	c.body = body
 	return nil
 }
 
-// bodyObject parses the body. GET and DELETE accept no body. POST and PATCH
-// need a body only if required is true.
+// bodyObject parses the body as a JSON object. GET and DELETE do not accept a body.
+// POST and PATCH need a body only if required is true.
 func (c *call) bodyObject(required bool) (binding.Object, error) {
 	if method := c.request.Method; method == http.MethodGet || method == http.MethodDelete {
 		if len(c.body) > 0 {

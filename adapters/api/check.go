@@ -11,9 +11,8 @@ func (s *Server) checkBot(c *call, in *botPath) (rest.Check, error) {
 	return c.check(bot.ID, bot.URL), nil
 }
 
-// check runs the deploy check. If the response writer is a rest.StepWriter, as
-// for the arena's web pages, check passes it each step as soon as the step is
-// done.
+// check runs the deploy check. For the arena's web pages, the response writer is a
+// rest.StepWriter. In that case, check passes each step to it when the step ends.
 func (c *call) check(botID, url string) rest.Check {
 	follower, _ := c.echo.Response().Writer.(rest.StepWriter)
 	check := rest.Check{OK: true, Steps: []rest.Step{}}
@@ -28,7 +27,7 @@ func (c *call) check(botID, url string) rest.Check {
 	return check
 }
 
-// mustPass refuses a bot that does not pass the deploy check.
+// mustPass returns an error if the bot does not pass the deploy check.
 func (c *call) mustPass(botID, url string) error {
 	if check := c.check(botID, url); !check.OK {
 		return &problem.CheckFailed{Steps: check.Steps}
@@ -36,7 +35,7 @@ func (c *call) mustPass(botID, url string) error {
 	return nil
 }
 
-// allowed refuses a URL that the arena may not connect to. It does not open a
+// allowed returns an error if the arena may not connect to the URL. It does not open a
 // connection.
 func (c *call) allowed(url string) error {
 	if err := c.server.Checker.Allowed(c.ctx, url); err != nil {

@@ -11,9 +11,9 @@ import (
 	"hexarena/adapters/api/apitest"
 )
 
-// longUnderRace is the size, in bytes, from which answers are not validated
-// under the race detector, because it takes too long. Runs without the race
-// detector validate every answer.
+// Under the race detector, validating a long response takes too long, so responses of
+// longUnderRace bytes or more are not validated. Runs without the race detector
+// validate every response.
 const longUnderRace = 16 << 10
 
 var theContract struct {
@@ -21,7 +21,7 @@ var theContract struct {
 	*apitest.Contract
 }
 
-// contractOf returns the contract that every answer in this package's tests must
+// contractOf returns the contract that every response in this package's tests must
 // satisfy. All servers have the same description.
 func contractOf(t *testing.T, server http.Handler) *apitest.Contract {
 	t.Helper()

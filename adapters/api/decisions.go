@@ -18,8 +18,9 @@ type decisionsQuery struct {
 	Limit   int    `query:"limit" minimum:"1" doc:"The maximum number of decisions."`
 }
 
-// find refuses a match that the bot does not play in. A bot that the account does
-// not have may be removed: getDecisions checks who owned it.
+// find returns an error if the bot does not play in the match. If the account does not
+// have the bot, the bot may have been removed. In that case, getDecisions checks who
+// owned it.
 func (q *decisionsQuery) find(c *call) error {
 	unknown := q.botPath.find(c)
 	if unknown != nil && !errors.Is(unknown, owner.ErrBotUnknown) {
@@ -63,8 +64,8 @@ func (s *Server) getDecisions(c *call, in *decisionsQuery) (out rest.Decisions, 
 	return out, nil
 }
 
-// serverSeed returns the server seed of a match, even while the match is
-// running. It returns nil if this process does not have the seed key.
+// serverSeed returns the server seed of a match, even if the match is still running. It
+// returns nil if this process does not have the seed key.
 func (s *Server) serverSeed(h *frames.History) *seed.Seed {
 	if s.SeedKey == nil {
 		return nil

@@ -15,13 +15,13 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// rivals is an arena where two owners have bots at one table. Each owner has a
-// key with every scope.
+// rivals is an arena in which two owners, ada and bob, have bots at the same table.
+// Each owner has a key with all scopes.
 type rivals struct {
 	*arena
 	play     *arenatest.Arena
 	ada, bob *client
-	bots     []string // one bot of ada, then three bots of bob
+	bots     []string // ada's bot, followed by bob's three bots
 }
 
 func newRivals(t *testing.T, edit ...func(*api.Options)) *rivals {
@@ -45,7 +45,7 @@ func (r *rivals) log(c *client, bot string, g *arenatest.Game, query string) *an
 	return c.do(http.MethodGet, "/bots/"+bot+"/matches/"+g.MatchID+"/decisions"+query, nil)
 }
 
-// decided returns the decisions in an answer.
+// decided returns the decisions in a response.
 func (a *answer) decided() []map[string]any {
 	a.t.Helper()
 	a.is(http.StatusOK)
@@ -142,7 +142,8 @@ func TestDecisionLogIsPrivate(t *testing.T) {
 	r.anyone().do(http.MethodGet, "/bots/"+r.bots[0]+"/matches/"+g.MatchID+"/decisions", nil).is(http.StatusUnauthorized, "unauthenticated")
 }
 
-// The log of a removed bot stays readable, only for its owner.
+// After a bot is removed, its owner can still read the bot's decision log, and nobody
+// else can.
 func TestDecisionLogOfARemovedBot(t *testing.T) {
 	r := newRivals(t)
 	g := r.play.Complete(ladder.Standard, r.bots...)
@@ -154,8 +155,8 @@ func TestDecisionLogOfARemovedBot(t *testing.T) {
 	r.log(r.ada, r.bots[1], g, "").is(http.StatusNotFound, "not_found")
 }
 
-// While a match is running, an owner sees closed decisions. A process that has
-// the seed key also shows the requests, which it rebuilds. The decision log
+// While a match is running, owners see their bots' closed decisions. If the process has
+// the seed key, the log also contains the requests, which the process rebuilds. The log
 // never reveals the seed.
 func TestDecisionLogOfARunningMatch(t *testing.T) {
 	for name, key := range map[string]func(string) ([]byte, bool){

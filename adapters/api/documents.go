@@ -2,16 +2,16 @@ package api
 
 import "fmt"
 
-// document returns a handler for one of the texts that describe the API. T is
-// the Go type of a JSON document. For other texts, T is the empty struct nothing.
+// document returns a handler for one of the texts that describe the API. If the text is
+// JSON, T is its Go type. Otherwise, T is the empty struct nothing.
 func document[T any](s *Server, name string) func(*call, *nothing) (maybeEncoded[T], error) {
 	return func(*call, *nothing) (maybeEncoded[T], error) {
 		return maybeEncoded[T]{encoded: s.documents[name]}, nil
 	}
 }
 
-// makeDocuments builds the documents, which stay the same while the program
-// runs. Call it after registering every endpoint.
+// makeDocuments builds the documents, which do not change while the program runs. Call
+// it after all endpoints are registered.
 func (s *Server) makeDocuments() error {
 	texts, err := s.description.Finish()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"hexarena/docs"
 )
 
-// accepts sets the content type that a caller asks for.
+// accepts returns an edit that sets the Accept header of a request.
 func accepts(kinds string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("Accept", kinds) }
 }
@@ -44,8 +44,8 @@ func TestChangelog(t *testing.T) {
 	require.Len(t, changes, strings.Count("\n"+string(page), "\n- "))
 }
 
-// selfContained requires that a page runs no script, loads nothing, and cannot be
-// framed.
+// selfContained requires that a page contains no scripts, loads nothing, and cannot be
+// shown in a frame.
 func selfContained(t *testing.T, page *answer) {
 	t.Helper()
 	html := string(page.body)
@@ -101,7 +101,7 @@ func TestLlms(t *testing.T) {
 	require.NotEmpty(t, links)
 	guides := map[string]bool{}
 	for _, l := range links {
-		if strings.HasSuffix(l[1], ".md") { // adapters/web serves the guides and tests that they exist
+		if strings.HasSuffix(l[1], ".md") { // adapters/web serves the guides, and its tests check that they exist
 			guides[l[1]] = true
 			continue
 		}

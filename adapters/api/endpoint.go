@@ -18,30 +18,30 @@ import (
 // endpoint is one route.
 type endpoint struct {
 	id      string
-	route   string           // the method and the path: GET /bots/{id}; {path...} at the end matches several segments
-	status  int              // status of the answer; 0: 200, or 204 without a body
-	scope   owner.Scope      // the scope that the caller needs; empty: anyone may call
+	route   string           // method and path, such as GET /bots/{id}; a final {path...} matches several segments
+	status  int              // status of the response; 0 means 200, or 204 for a response without a body
+	scope   owner.Scope      // the scope that the caller needs; empty if anyone may call
 	session bool             // the caller needs a session
-	forms   bool             // the description also lists HTML forms, which the web pages turn into calls
+	forms   bool             // whether the description also lists HTML forms, which the web pages turn into calls
 	hidden  bool             // left out of the description
 	etag    bool             // some answers have an ETag
-	text    string           // the content type of an answer that is text
-	dials   func(*call) bool // whether a call makes the arena connect to a bot; nil: never
+	text    string           // the content type of the response if the response is text
+	dials   func(*call) bool // whether a call makes the arena connect to a bot; nil means never
 
 	// register sets the fields below.
 	method, path string
-	stream       bool // the answer is a stream; the number of open streams for each address is limited
+	stream       bool // whether the response is a stream; each address may have only a limited number of open streams
 }
 
-// finder is an input that names a resource in the path. find returns an error if
-// the resource does not exist (404). It runs before the check for invalid fields
-// (422).
+// finder is an input whose path parameters name a resource. If the resource does not
+// exist, find returns an error, which leads to a 404. The server calls find before it
+// checks for invalid fields (422).
 type finder interface{ find(c *call) error }
 
-// register adds a route and its description. In is a struct. Its fields tagged
-// `path` and `query` are the request's parameters (see binding.Binding). If In has
-// a field Body, the request's body must be a JSON object of that type. Out is
-// encoded as JSON unless it implements answer.
+// register adds a route and its description. In is a struct. Its fields with the tags
+// `path` and `query` are the request's parameters (see binding.Binding). If In has a
+// field Body, the request's body must be a JSON object of that type. Out is encoded as
+// JSON unless it implements answer.
 func register[In, Out any](s *Server, e endpoint, run func(*call, *In) (Out, error)) {
 	e.method, e.path, _ = strings.Cut(e.route, " ")
 	rest := restOf(e.path)
@@ -167,8 +167,8 @@ func (e *endpoint) readsMatches() bool {
 // bot.
 func always(*call) bool { return true }
 
-// authorize identifies the caller and checks the caller's permissions, unless
-// anyone may call the endpoint. Once the caller is identified, the call counts
+// authorize identifies the caller and checks the caller's permissions. It does neither
+// if anyone may call the endpoint. Once the caller is identified, the call counts
 // against the account instead of the address.
 func (e *endpoint) authorize(c *call, atAddress ratelimit.Counted) error {
 	if e.scope == "" && !e.session {

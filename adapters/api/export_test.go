@@ -2,9 +2,9 @@ package api
 
 import "time"
 
-// SetStreamTimes sets how long a write to a stream's reader may take, and how
-// long the last write may take. Tests that use sockets set long times, because
-// the machine may be busy.
+// SetStreamTimes sets how long each write to a stream's reader may take, and how long
+// the last write may take. Tests that use sockets set long times, because the machine
+// may be busy.
 func (s *Server) SetStreamTimes(write, last time.Duration) {
 	s.streams.writeTime, s.streams.lastTime = write, last
 }

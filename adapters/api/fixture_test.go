@@ -38,8 +38,8 @@ import (
 	"hexarena/projections/live"
 )
 
-// arena is a server wired as in cmd, on a log in memory. The test controls its
-// clock and its deploy check.
+// arena is a server on an in-memory log, wired like the real one in cmd. The test
+// controls its clock and its deploy check.
 type arena struct {
 	t        *testing.T
 	log      *faultyLog
@@ -58,13 +58,13 @@ type arena struct {
 	checks map[string][]rest.Step // by URL; other URLs pass
 	tried  []string               // URLs checked
 	named  []string               // ids of the bots checked
-	during func(url string)       // called in the middle of a check
+	during func(url string)       // called in the middle of a deploy check
 	waited []eventstore.Position
 	signed int // number of calls signed
 }
 
-// faultyLog is a log that a test can make unavailable to writers, or to readers of
-// a stream.
+// faultyLog is a log that a test can make unavailable, either for all writes or for
+// reads of a stream.
 type faultyLog struct {
 	*memory.Log
 	mu     sync.Mutex
@@ -146,7 +146,7 @@ func (a *arena) pass(d time.Duration) {
 	a.now = a.now.Add(d)
 }
 
-// Key implements auth.Directory. It finds keys from the events that Wait has folded.
+// Key implements auth.Directory. It finds the keys in the events that Wait has folded.
 func (a *arena) Key(id string) (directory.Key, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -236,7 +236,7 @@ type client struct {
 
 func (a *arena) anyone() *client { return &client{arena: a} }
 
-// answer is a response with its body.
+// answer is a response and its body.
 type answer struct {
 	status int
 	header http.Header
@@ -263,7 +263,7 @@ func (c *client) do(method, target string, body any, edit ...func(*http.Request)
 	}
 	if c.key != nil {
 		c.mu.Lock()
-		c.signed++ // gives each call its own timestamp, because a signature is valid for only one write
+		c.signed++ // gives each call its own timestamp, because each signature is valid for only one write
 		now := c.now.Add(time.Duration(c.signed) * time.Millisecond)
 		c.mu.Unlock()
 		remote.Key{ID: c.keyID, Private: c.key}.Sign(r.Header, now, method, target, content)
@@ -296,8 +296,8 @@ func contentOf(t *testing.T, body any) []byte {
 	}
 }
 
-// is requires a status. If a code is given, it also requires a problem with that
-// code.
+// is requires that the response has a status. If a code is given, the response must be
+// a problem with that code.
 func (a *answer) is(status int, code ...string) *answer {
 	a.t.Helper()
 	require.Equal(a.t, status, a.status, string(a.body))
@@ -312,7 +312,7 @@ func (a *answer) is(status int, code ...string) *answer {
 	return a
 }
 
-// names requires that a refusal lists exactly these fields.
+// names requires that a refusal lists exactly these fields as invalid.
 func (a *answer) names(fields ...string) *answer {
 	a.t.Helper()
 	var named []string
@@ -349,7 +349,7 @@ func (a *arena) lastLink() (link *url.URL, to string) {
 // signIn signs in with the link from an email.
 func (a *arena) signIn(address string) *client {
 	a.t.Helper()
-	a.pass(time.Millisecond) // the file names of emails contain the time
+	a.pass(time.Millisecond) // the file names of emails contain the time and must differ
 	anyone := a.anyone()
 	anyone.do(http.MethodPost, "/sign-in", map[string]any{"email": address}).is(http.StatusAccepted)
 	link, _ := a.lastLink()

@@ -13,9 +13,9 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// lines formats an object with one line for each field and each list entry. It
-// copies the values byte for byte from the answer. For each kind of event or
-// frame, lines shows only the first one.
+// lines formats an object with one line for each field and each list entry. It copies
+// the values byte for byte from the response. Of each kind of event or frame, it keeps
+// only the first one.
 func lines(t *testing.T, body []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -52,7 +52,7 @@ func firstOfEachKind(t *testing.T, entries []json.RawMessage) []json.RawMessage 
 			Kind  string
 			Event struct{ Kind string }
 		}
-		_ = json.Unmarshal(entry, &e) // fails for numbers and strings, which have no kind
+		_ = json.Unmarshal(entry, &e) // an error means that the entry is a number or a string, which has no kind
 		kind := e.Kind + e.Event.Kind
 		if kind == "" || !seen[kind] {
 			first = append(first, entry)
@@ -62,8 +62,8 @@ func firstOfEachKind(t *testing.T, entries []json.RawMessage) []json.RawMessage 
 	return first
 }
 
-// TestReadAnswers compares whole answers with golden files, which a person
-// reviews. Run it with -update to rewrite the files.
+// TestReadAnswers compares whole responses with golden files, which a person reviews.
+// Run it with -update to rewrite the files.
 func TestReadAnswers(t *testing.T) {
 	s := newSpectated(t)
 	record := func(id string) string { return "/matches/" + id }

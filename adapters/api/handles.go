@@ -5,8 +5,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// handleTries is the maximum number of attempts to claim a handle while other
-// calls change the handle of the same account.
+// handleTries is how often chooseHandle tries to claim a handle while other calls
+// change the handle of the same account.
 const handleTries = 5
 
 // handles loads and changes handle streams.
@@ -54,7 +54,7 @@ func (c *call) claimHandle(handle string) error {
 	return err
 }
 
-// releaseHandle releases a handle, unless the account has it again.
+// releaseHandle releases a handle unless the account has meanwhile chosen it again.
 func (c *call) releaseHandle(handle string) error {
 	me := c.caller.OwnerID
 	_, _, err := handles.Handle(c.ctx, c.server.Log, handleStream(handle), owner.Name{}, c.meta, func(n owner.Name) ([]owner.Event, error) {
@@ -67,8 +67,8 @@ func (c *call) releaseHandle(handle string) error {
 	return err
 }
 
-// claimSettled reports whether no further attempt is needed: the caller owns the
-// handle, or the account already has a different handle.
+// claimSettled reports whether chooseHandle is done: either the caller owns the handle,
+// or the account already has a different handle.
 func (c *call) claimSettled(handle string) (bool, error) {
 	n, _, err := handles.Load(c.ctx, c.server.Log, handleStream(handle), owner.Name{})
 	if err != nil || n.OwnerID == c.caller.OwnerID && n.Released.IsZero() {

@@ -6,26 +6,27 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// BotHistory is a bot's history, with the current name of the bot and the
-// current handle of its owner.
+// BotHistory contains a bot's history, its current name, and the current handle of its
+// owner.
 type BotHistory struct {
 	leaderboard.History
 	Name  string
 	Owner string
 }
 
-// A long history counts as one call more for each so many completed matches.
+// A history counts as one additional call for every historyPerCall completed matches.
 const historyPerCall = 2000
 
 type historyQuery struct {
 	ID      string `path:"id"`
-	Aborted string `query:"aborted" enum:"true,false" doc:"If true, list the aborted matches instead of the completed matches."`
+	Aborted string `query:"aborted" enum:"true,false" doc:"If true, list the aborted matches instead of the completed ones."`
 
 	history BotHistory // set by find
 }
 
-// find finds every bot that has begun a match, even if the bot was removed.
-// Bots that have not begun a match are visible only to their owners.
+// find loads the history of a bot that has started a match, even if the bot has been
+// removed. It returns an error for any other bot, because only the owner may see a bot
+// that has not started a match.
 func (q *historyQuery) find(c *call) (err error) {
 	if err := c.heavy(c.server.Leaderboard.Games(q.ID) / historyPerCall); err != nil {
 		return err

@@ -30,8 +30,8 @@ func unrounded(v any) error {
 	return nil
 }
 
-// historyOf returns the shape of an answer from /bots/{id}/history whose points
-// have the given shape.
+// historyOf returns the shape of a response from /bots/{id}/history whose points have
+// the given shape.
 func historyOf(points shape) shape {
 	return object(map[string]shape{
 		"botId": id, "name": text, "owner": text, "mode": mode, "abortedMatches": integer(0, 1<<20), "points": list(points),
@@ -50,14 +50,15 @@ func player(t *testing.T, record map[string]any, botID string) map[string]any {
 	return nil
 }
 
-// seatAt returns the fields of a seat in a match's record, and more fields.
+// seatAt returns the fields of a seat in a match's record, with the fields of more
+// added.
 func seatAt(record map[string]any, seat any, more map[string]any) map[string]any {
 	all := maps.Clone(record["seats"].([]any)[int(seat.(float64))].(map[string]any))
 	maps.Copy(all, more)
 	return all
 }
 
-// A bot's history agrees with the records of its matches.
+// A bot's history matches the records of its matches.
 func TestHistory(t *testing.T) {
 	s := newSpectated(t)
 	bot := s.bots[0]
@@ -73,7 +74,7 @@ func TestHistory(t *testing.T) {
 	mine := player(t, record, bot)
 	require.Equal(t, seatAt(record, mine["seat"], map[string]any{
 		"matchId": s.four.MatchID, "endedAt": record["endedAt"], "placement": mine["placement"], "seat": mine["seat"],
-		"rating": mine["ratingDelta"], "mu": point["mu"], "sigma": point["sigma"], // a new bot's displayed rating is 0
+		"rating": mine["ratingDelta"], "mu": point["mu"], "sigma": point["sigma"], // the displayed rating of a new bot is 0, so the rating equals the delta
 	}), point)
 
 	aborted := s.get("/bots/" + bot + "/history?aborted=true").fits(historyOf(abortedPoint)).json
@@ -105,7 +106,7 @@ func TestBotsWithHistory(t *testing.T) {
 	require.Equal(t, before, s.get("/bots/"+s.bots[0]+"/history").fits(historyOf(completedPoint)).json, "a removed bot keeps its history")
 }
 
-// queue is a Queue with the same number of bots at any time.
+// queue is a Queue in which the number of waiting bots never changes.
 type queue struct {
 	waiting map[string]int
 	next    time.Time
@@ -129,8 +130,8 @@ func TestQueue(t *testing.T) {
 	require.Nil(t, elsewhere.anyone().do(http.MethodGet, "/queue", nil).is(http.StatusOK).json["nextTick"], "a process that seats no tables")
 }
 
-// The leaderboard at a past time shows the ranking of that time, with the
-// current names.
+// The leaderboard for a past time shows the ranking at that time, with the current
+// names.
 func TestLeaderboardAtATime(t *testing.T) {
 	s := newSpectated(t)
 	s.unrated.Conclude()

@@ -9,13 +9,13 @@ import (
 	"hexarena/adapters/rest/problem"
 )
 
-// A web page of the arena counts as one call by its reader, even if the page
-// reads from the API several times (docs/adr/0028-a-page-calls-the-api.md). Some
-// pages count as more calls (docs/protocol.md, "Rate limits"). CountPage counts
-// the page. The page reads through InternalReads, which does not count GET calls.
-// Changes by the page's forms count like any other call.
+// A web page of the arena counts as one call by its reader, even if the page reads from
+// the API several times (docs/adr/0028-a-page-calls-the-api.md). Some pages count as
+// more calls (docs/protocol.md, "Rate limits"). CountPage counts the page. The page
+// reads through InternalReads, which does not count GET calls. A change that the reader
+// makes through a form on the page counts like any other call.
 
-// internalReadKey is the context key that marks a request of InternalReads.
+// internalReadKey is the context key that marks a request to InternalReads.
 type internalReadKey struct{}
 
 // InternalReads returns the handler that web pages read from. The handler does
@@ -31,15 +31,15 @@ func (c *call) isInternalRead() bool {
 	return internal && c.request.Method == http.MethodGet
 }
 
-// CountPage counts a web page against its reader's address, as n calls, and writes
-// the remaining calls to the headers h. If the reader is over the limit, CountPage
-// returns the number of seconds to wait, and otherwise 0.
+// CountPage counts a web page as n calls from its reader's address, and writes the
+// number of remaining calls to the header h. If the reader is over the limit, CountPage
+// returns the number of seconds to wait. Otherwise, it returns 0.
 func (s *Server) CountPage(h http.Header, r *http.Request, n int) int {
 	return s.count(h, r, ratelimit.AnyCall, n)
 }
 
-// CountFile is like CountPage, for a file that a page loads. Files have a limit of
-// their own.
+// CountFile is like CountPage, but counts a file that a page loads. Files have a
+// separate limit.
 func (s *Server) CountFile(h http.Header, r *http.Request) int {
 	return s.count(h, r, ratelimit.File, 1)
 }

@@ -14,7 +14,7 @@ type keyPath struct {
 
 type newKey struct{ Body rest.NewKey }
 
-// find refuses a key that the caller does not own.
+// find returns an error if the caller does not own the key.
 func (p *keyPath) find(c *call) error {
 	if err := p.myAccount.find(c); err != nil {
 		return err

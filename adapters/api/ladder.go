@@ -17,19 +17,19 @@ import (
 const (
 	plainText = "text/plain; charset=utf-8"
 
-	defaultEvents = 100     // events of a page without a limit
-	eventsPerCall = 300     // a page counts as one call more for each so many events
+	defaultEvents = 100     // number of events on a page if the caller sets no limit
+	eventsPerCall = 300     // a page counts as one additional call for each 300 events
 	maxEventBytes = 1 << 20 // a page ends after this many bytes of data
 )
 
 type tilePath struct {
 	logPath
-	Path string `path:"path" doc:"The tile as C2SP tlog-tiles writes it, with its slashes: level and index, or entries and index; .p/ and a width for a partial tile."`
+	Path string `path:"path" doc:"The path of the tile as in C2SP tlog-tiles, including the slashes: the level or the word entries, then the index, then .p/ and a width if the tile is partial."`
 
 	tile tlog.Tile // set by find
 }
 
-// find refuses paths that name no tile.
+// find returns an error if the path does not name a tile.
 func (p *tilePath) find(c *call) (err error) {
 	if err := p.logPath.find(c); err != nil {
 		return err
@@ -42,18 +42,18 @@ func (p *tilePath) find(c *call) (err error) {
 
 type checkpointQuery struct {
 	logPath
-	Cosignatures int `query:"cosignatures" minimum:"0" maximum:"100" doc:"The newest checkpoint with at least this many cosignatures; default 0: the newest checkpoint."`
+	Cosignatures int `query:"cosignatures" minimum:"0" maximum:"100" doc:"Return the newest checkpoint with at least this many cosignatures. The default is 0, which selects the newest checkpoint."`
 }
 
 type proofQuery struct {
 	checkpointQuery
-	Index string `path:"index" doc:"The revision of the ladder's event, from 0."`
+	Index string `path:"index" doc:"The revision of the ladder's event. Revisions start at 0."`
 }
 
 type eventsQuery struct {
 	logPath
-	From  int  `query:"from" minimum:"0" doc:"The revision of the first event; default 0."`
-	Limit *int `query:"limit" minimum:"1" maximum:"500" doc:"Events per page, default 100. A page with large events may have fewer."`
+	From  int  `query:"from" minimum:"0" doc:"The revision of the first event. The default is 0."`
+	Limit *int `query:"limit" minimum:"1" maximum:"500" doc:"The number of events per page. The default is 100. A page with large events may contain fewer."`
 }
 
 func (s *Server) getLadderKey(_ *call, in *logPath) (*response, error) {
@@ -123,7 +123,7 @@ func (s *Server) listLadderEvents(c *call, in *eventsQuery) (out maybeEncoded[re
 		return out, err
 	}
 	if in.From > size {
-		return out, problem.InvalidQuery("from", fmt.Sprintf("must be at most %d, the number of the ladder's events", size))
+		return out, problem.InvalidQuery("from", fmt.Sprintf("must be at most %d, the number of events in the ladder", size))
 	}
 	limit := defaultEvents
 	if in.Limit != nil {
@@ -153,8 +153,8 @@ func (s *Server) ladderSize(ctx context.Context, mode string) (int, error) {
 	return 0, ctx.Err()
 }
 
-// ladderEvents reads events of a mode's ladder. It returns fewer events than the
-// limit if their data is large.
+// ladderEvents reads events of a mode's ladder. If their data is large, it returns
+// fewer events than the limit.
 func (s *Server) ladderEvents(ctx context.Context, mode string, from, limit int) ([]rest.LadderEvent, error) {
 	events := []rest.LadderEvent{}
 	if limit == 0 {

@@ -33,7 +33,8 @@ func (l *logged) ladderKey(mode string) note.Verifier {
 	return v
 }
 
-// policy accepts heads of a mode's ladder tree with the arena's signature.
+// policy returns a policy that accepts the heads of a mode's ladder tree if the arena
+// signed them.
 func (l *logged) policy(mode string) torchwood.Policy {
 	v := l.ladderKey(mode)
 	return torchwood.ThresholdPolicy(2, torchwood.OriginPolicy(v.Name()), torchwood.SingleVerifierPolicy(v))
@@ -48,7 +49,8 @@ func (l *logged) checkpoint(mode string) torchwood.Checkpoint {
 	return c
 }
 
-// events reads all events of a mode's ladder, with the given number on each page.
+// events reads all events of a mode's ladder, page by page. limit is the number of
+// events per page.
 func (l *logged) events(mode string, limit int) (all []map[string]any) {
 	from, size := 0, -1
 	for {
@@ -73,8 +75,8 @@ func (l *logged) events(mode string, limit int) (all []map[string]any) {
 	}
 }
 
-// An auditor reads the ladder's events, recomputes each entry, and finds it in the
-// tree of the checkpoint with a proof.
+// An auditor reads the ladder's events, recomputes each entry, and checks a proof that
+// the checkpoint's tree contains the entry.
 func TestLadderTree(t *testing.T) {
 	l := newLogged(t)
 	require.Zero(t, l.checkpoint(domain.Standard).N)
@@ -101,7 +103,7 @@ func TestLadderTree(t *testing.T) {
 		for i, e := range events {
 			sum := sha256.Sum256([]byte(e["data"].(string)))
 			entry := fmt.Sprintf(`{"revision":%d,"sha256":"%s","type":"%s"}`, i, hex.EncodeToString(sum[:]), e["type"])
-			if i == 1 || i == 5 { // the results of matches that had started
+			if i == 1 || i == 5 { // these events are the results of matches that had started
 				entry = fmt.Sprintf(`{"leaf":"%s",%s`, l.leafHash(leaves), entry[1:])
 				leaves++
 			}
@@ -200,7 +202,7 @@ func TestLadderTreeErrors(t *testing.T) {
 		l.get(target).is(http.StatusNotFound, "not_found")
 	}
 	g.Start()
-	g.Void(domain.WhyOperator) // so the match's stream has no end event
+	g.Void(domain.WhyOperator) // after this, the match's stream never gets an end event
 	require.Error(t, l.runner.Sync(t.Context()))
 	l.get("/ladder/standard/checkpoint").is(http.StatusServiceUnavailable, "out_of_date")
 	l.get("/ladder/standard/proof/0").is(http.StatusServiceUnavailable, "out_of_date")
@@ -210,8 +212,9 @@ func TestLadderTreeErrors(t *testing.T) {
 	}
 }
 
-// Witnesses need time, so the newest head has fewer cosignatures than an older one. A
-// reader can ask for a head, and for a proof, with as many as the reader demands.
+// Witnesses take time to sign, so the newest head has fewer cosignatures than an older
+// one. A caller can ask for a head with a minimum number of cosignatures, and for a
+// proof in the tree of that head.
 func TestCosignedHeads(t *testing.T) {
 	l := newLogged(t)
 	policy := []torchwood.Policy{l.policy(domain.Standard)}
@@ -263,8 +266,8 @@ func TestCosignedHeads(t *testing.T) {
 	}
 }
 
-// entry returns the tree hash of an entry of the standard ladder. It reads the entry
-// from its bundle.
+// entry reads an entry of the standard ladder from its bundle and returns the entry's
+// tree hash.
 func (l *logged) entry(index int) tlog.Hash {
 	rest := l.get(fmt.Sprintf("/ladder/standard/tile/entries/000.p/%d", index+1)).is(http.StatusOK).body
 	var entry []byte
@@ -276,7 +279,7 @@ func (l *logged) entry(index int) tlog.Hash {
 	return tlog.RecordHash(entry)
 }
 
-// A page of large events ends early, so that an answer stays small.
+// A page of large events ends early, so that the response stays small.
 func TestPageOfLargeEventsEndsEarly(t *testing.T) {
 	l := newLogged(t)
 	const each = 400 << 10

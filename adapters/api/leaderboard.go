@@ -11,8 +11,8 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// Leaderboard is the projection of the rankings and of the matches that they
-// are computed from.
+// Leaderboard is the projection of the rankings and of the matches from which they are
+// computed.
 type Leaderboard interface {
 	Rows(mode string) ([]leaderboard.Row, error)
 	// Version grows whenever Rows changes.
@@ -29,11 +29,11 @@ type Leaderboard interface {
 
 type leaderboardQuery struct {
 	Mode string `query:"mode" enum:"standard,parley" doc:"Default: standard."`
-	At   string `query:"at" minLength:"1" format:"date-time" doc:"Return the ranking as of this time (RFC 3339), with the bots' current names. A future time means now."`
+	At   string `query:"at" minLength:"1" format:"date-time" doc:"Return the ranking at this time (RFC 3339), with the bots' current names. A future time means now."`
 }
 
-// A past ranking is not cached. It counts as one call more for each so many rows of
-// the current ranking.
+// A past ranking is not cached. It counts as one additional call for every
+// pastRowsPerCall rows of the current ranking.
 const pastRowsPerCall = 500
 
 // rfc3339 matches a time in the format of RFC 3339. time.Parse also accepts

@@ -22,8 +22,8 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// limited returns an arena with the default limits, behind a proxy on this
-// machine, so that a test can call from any address.
+// limited returns an arena with the default limits. It trusts this machine as a proxy,
+// so that a test can call from any address.
 func limited(t *testing.T) *arena { return newArena(t, withLimits) }
 
 func withLimits(o *api.Options) {
@@ -31,7 +31,7 @@ func withLimits(o *api.Options) {
 	o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 }
 
-// from sets the address that the server sees as the caller's.
+// from returns an edit that makes a request come from the given address.
 func from(address string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("X-Forwarded-For", address) }
 }
@@ -128,8 +128,8 @@ func TestAnswersShowTheLimits(t *testing.T) {
 	require.Contains(t, over.json["detail"], "more than 10 registrations")
 }
 
-// A call that takes the arena much time counts as several calls. Ordinary calls to the
-// same endpoints count as one.
+// A call that costs the arena much time counts as several calls. An ordinary call to
+// the same endpoint counts as one.
 func TestHeavyCallsCountAsSeveral(t *testing.T) {
 	s := newSpectated(t, withLimits)
 	ended, running := "/matches/"+s.four.MatchID, "/matches/"+s.running.MatchID
@@ -143,14 +143,15 @@ func TestHeavyCallsCountAsSeveral(t *testing.T) {
 	s.anyone().do("GET", ended, nil, from("198.51.100.1")).refused()
 }
 
-// Long histories and past rankings count as more calls.
+// A request for a long history or a past ranking counts as several calls.
 func TestLongAnswersCountAsSeveral(t *testing.T) {
 	s := newSpectated(t, withLimits, func(o *api.Options) { o.Leaderboard = crowded{o.Leaderboard} })
 	s.counts(map[string]int{"/bots/" + s.bots[0] + "/history": 3, "/leaderboard": 1, "/leaderboard?at=2026-09-06T12:00:00Z": 3})
 }
 
-// Half of the processors work on expensive calls. Further ones wait, but not for
-// long, and other calls do not wait.
+// Only as many expensive calls run at the same time as half the number of processors.
+// Additional expensive calls wait, but only for a limited time. Other calls do not
+// wait.
 func TestExpensiveCallsTakeTurns(t *testing.T) {
 	s := newSpectated(t)
 	var ends []func()
@@ -179,7 +180,8 @@ func TestExpensiveCallsTakeTurns(t *testing.T) {
 	require.Equal(t, http.StatusOK, slow.Code)
 }
 
-// slowClient requires that a call gives up its turn before its answer is written.
+// slowClient is a response writer which requires that the call has given up its turn
+// before the response is written.
 type slowClient struct {
 	*httptest.ResponseRecorder
 	*spectated
@@ -192,7 +194,7 @@ func (c *slowClient) Write(b []byte) (int, error) {
 	return c.ResponseRecorder.Write(b)
 }
 
-// crowded is a leaderboard with more bots, which have played more matches.
+// crowded is a leaderboard that reports more rows and more matches than there are.
 type crowded struct{ api.Leaderboard }
 
 func (crowded) Games(string) int { return 4500 }
@@ -201,8 +203,8 @@ func (crowded) Rows(string) ([]leaderboard.Row, error) {
 	return slices.Repeat([]leaderboard.Row{{Rank: 1, GamesPlayed: 1}}, 1200), nil
 }
 
-// counts makes each call once, from its own address, and requires that it counts as
-// a number of calls.
+// counts makes each call in want once, each from a different address, and requires that
+// the call counts as the wanted number of calls.
 func (s *spectated) counts(want map[string]int) {
 	s.t.Helper()
 	n := 0
@@ -251,7 +253,7 @@ func TestLimitsAreByCaller(t *testing.T) {
 	})
 }
 
-// Calls with a wrong signature count only against the address that sends them, not
+// A call with a wrong signature counts only against the address that sent it, and not
 // against the owner of the key id.
 func TestFailedAuthenticationCountsByAddress(t *testing.T) {
 	a := limited(t)
@@ -269,8 +271,8 @@ func TestFailedAuthenticationCountsByAddress(t *testing.T) {
 	}
 }
 
-// The limit of the address is checked before the credentials (401). The
-// credentials and the scope (403) are checked before the limit of the account.
+// The server checks the limit of the address before the credentials (401). It checks
+// the credentials and the scope (403) before the limit of the account.
 func TestLimitsInTheOrderOfErrors(t *testing.T) {
 	a := limited(t)
 	ada := a.signIn("ada@example.org")

@@ -17,7 +17,8 @@ type Live interface {
 	// Ready returns once the projection includes every match that was running
 	// when the service started.
 	Ready(ctx context.Context) error
-	// Await waits for a match that is about to appear, and reports whether it did.
+	// Await waits for a match that should appear soon, and reports whether it has
+	// appeared.
 	Await(ctx context.Context, matchID string) bool
 	List(mode string) []live.Match
 	Latest(matchID string) (frame []byte, ok bool)
@@ -29,8 +30,7 @@ type Live interface {
 // list of matches.
 const liveTime = 5 * time.Second
 
-// liveTries is the maximum number of times that whileLive checks whether a match
-// has ended.
+// liveTries is how often whileLive checks at most whether a match has ended.
 const liveTries = 3
 
 type liveQuery struct {
@@ -86,8 +86,9 @@ func (s *Server) streamMatch(c *call, in *liveMatch) (stream, error) {
 	return stream{source: reader}, err
 }
 
-// whileLive returns the result of ended if the match has ended, and otherwise the
-// result of running. If the match ends after the check, whileLive checks again.
+// whileLive calls ended if the match has ended, and running otherwise, and returns the
+// result. If the match ends between the check and the call of running, whileLive checks
+// again.
 func whileLive[T any](ctx context.Context, s *Server, id string, ended func(matches.Summary) (T, error), running func() (T, bool)) (out T, err error) {
 	for range liveTries {
 		m, err := s.endedOrLive(ctx, id)
@@ -104,9 +105,9 @@ func whileLive[T any](ctx context.Context, s *Server, id string, ended func(matc
 	return out, eventstore.ErrUnavailable
 }
 
-// endedOrLive returns the summary of a match that has ended, or nil for a match
-// that the live boards show. It waits for the live boards, which may lag behind
-// the list of matches, because the two follow the log separately.
+// endedOrLive returns the summary of a match if the match has ended. It returns nil if
+// the live boards show the match. The live boards and the match list follow the log
+// separately, so endedOrLive waits if the live boards lag behind.
 func (s *Server) endedOrLive(ctx context.Context, id string) (*matches.Summary, error) {
 	ctx, cancel := context.WithTimeout(ctx, liveTime)
 	defer cancel()

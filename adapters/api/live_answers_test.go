@@ -20,8 +20,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// Caches may store the answers about an ended match forever, but must not store
-// answers about a running match.
+// Caches may store responses about an ended match forever, but must not store responses
+// about a running match.
 func TestCachingOfMatches(t *testing.T) {
 	s := newSpectated(t)
 	for _, g := range []*arenatest.Game{s.four, s.aborted} {
@@ -76,8 +76,7 @@ func (l listed) List(matches.Query) ([]matches.Summary, string, bool, error) {
 	return []matches.Summary{matches.Summary(l)}, "", true, nil
 }
 
-// Callers get 503 while the live boards are not ready, or while the boards do
-// not show a running match yet.
+// Callers get 503 until the live boards are ready and show every running match.
 func TestLiveBoardsThatAreNotReady(t *testing.T) {
 	s := newSpectated(t)
 	running, found, err := s.read.list.Get(s.running.MatchID)

@@ -34,7 +34,7 @@ import (
 type followed struct {
 	eventstore.Log
 	mu    sync.Mutex
-	at    eventstore.Position // the subscriber has handled all events up to here
+	at    eventstore.Position // the subscriber has handled all events up to this position
 	moved chan struct{}       // closed and replaced when the field at changes
 }
 
@@ -75,8 +75,8 @@ func (f *followed) wait(p eventstore.Position) {
 	}
 }
 
-// newBoards starts live boards on the read models of a, wired as in cmd. Call
-// it before the first event is stored.
+// newBoards starts live boards on a's read models, wired like the real ones in cmd.
+// Call it before the first event is stored.
 func newBoards(a *arena) {
 	list := a.read.runners[0]
 	a.boards = &followed{Log: a.log, moved: make(chan struct{})}
@@ -188,7 +188,7 @@ func parseRecord(t require.TestingT, text string) sse {
 	return e
 }
 
-// listener is a reader of a stream.
+// listener reads a stream.
 type listener struct {
 	*http.Response
 	t     testing.TB
@@ -230,7 +230,7 @@ func (l *listener) next() (sse, error) {
 	}
 }
 
-// must returns the next event, and fails the test if the stream has ended.
+// must returns the next event. It fails the test if the stream has ended.
 func (l *listener) must() sse {
 	l.t.Helper()
 	e, err := l.next()
@@ -238,7 +238,7 @@ func (l *listener) must() sse {
 	return e
 }
 
-// over requires that the stream has ended.
+// over requires that the stream ends without another event.
 func (l *listener) over() {
 	l.t.Helper()
 	_, err := l.next()
@@ -286,8 +286,7 @@ func TestLiveList(t *testing.T) {
 	s.get("/live?status=running").is(http.StatusUnprocessableEntity, "invalid").names("status")
 }
 
-// The newest frame is the last frame of /frames, also after the match has
-// ended.
+// The newest frame is the last frame of /frames, even after the match has ended.
 func TestNewestFrame(t *testing.T) {
 	s := newSpectated(t)
 	s.shown(s.running, s.unrated)
@@ -354,9 +353,9 @@ func lastEventID(id string) func(*http.Request) {
 	}
 }
 
-// A stream continues after the last id that its reader received, even if that id
-// is old. With any other value of the header, the stream begins with the newest
-// frame.
+// If the Last-Event-ID header contains the last id that the reader received, the stream
+// continues after that id, even if the id is old. If the header has any other value,
+// the stream begins with the newest frame.
 func TestLastEventID(t *testing.T) {
 	s := newSpectated(t)
 	g := s.running
@@ -407,8 +406,8 @@ func TestStreamOfAllMatches(t *testing.T) {
 	s.get("/live/stream?mode=x").is(http.StatusUnprocessableEntity, "invalid").names("mode")
 }
 
-// A reader that stops reading delays no other reader, and continues with the
-// newest frame.
+// A reader that stops reading does not delay other readers. When it reads again, it
+// continues with the newest frame.
 func TestReaderThatStopsReading(t *testing.T) {
 	s := newSpectated(t)
 	s.server.SetStreamTimes(time.Hour, time.Minute)
@@ -471,13 +470,13 @@ func TestStreamLimitOfAnAddress(t *testing.T) {
 	a.anyone().do(http.MethodGet, "/live", nil, here).is(http.StatusOK)
 	open[7].stop()
 	for {
-		a.pass(time.Minute) // so that the limit on reads does not refuse the call
+		a.pass(time.Minute) // otherwise, the limit on reads would refuse the call
 		l := a.listen("/live/stream", here)
 		if l.StatusCode == http.StatusOK {
 			break
 		}
 		require.Equal(t, http.StatusTooManyRequests, l.StatusCode)
-		_, err := io.Copy(io.Discard, l.Body) // so that the connection can serve the next call
+		_, err := io.Copy(io.Discard, l.Body) // otherwise, the connection could not serve the next call
 		require.NoError(t, err)
 	}
 	a.pass(time.Minute)
@@ -498,8 +497,8 @@ func TestHeadOfAStream(t *testing.T) {
 	}
 }
 
-// A server that stops does not wait for readers, even if a reader has stopped
-// reading.
+// A server that is shutting down does not wait for the readers of its streams, even if
+// one of them has stopped reading.
 func TestStopEndsStreams(t *testing.T) {
 	s := newSpectated(t)
 	s.server.SetStreamTimes(time.Hour, time.Minute)
@@ -521,13 +520,13 @@ func TestStopEndsStreams(t *testing.T) {
 	s.running.Play(200)
 	for l.must().seq < s.running.State.Seq {
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // far less than the time limit of a write
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // much shorter than the time limit for a write
 	defer cancel()
 	require.NoError(t, server.Shutdown(ctx))
 	l.over()
 }
 
-// sink passes each write of a handler to wrote.
+// sink is a response writer that passes each write to wrote.
 type sink struct {
 	header http.Header
 	wrote  func([]byte)
@@ -538,8 +537,8 @@ func (w sink) WriteHeader(int)             {}
 func (w sink) Write(p []byte) (int, error) { w.wrote(p); return len(p), nil }
 func (w sink) Flush()                      {}
 
-// Five thousand readers that connect at the same time during a match all receive
-// its end.
+// Five thousand readers connect at the same time during a match, and all of them
+// receive the end of the match.
 func TestFiveThousandReaders(t *testing.T) {
 	s := newSpectated(t)
 	g := s.running

@@ -15,9 +15,9 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// SignedLog is the projection of the two signed trees of each mode. Tile returns
-// tiles of the ladder tree, and LadderInclusion proofs of its entries; the other
-// methods read the tree of results.
+// SignedLog is the projection of the two signed trees of each mode. Tile and
+// LadderInclusion read the ladder tree: its tiles, and proofs for its entries. The
+// other methods read the tree of results.
 type SignedLog interface {
 	Size(ctx context.Context, mode string) (uint64, error)
 	Head(ctx context.Context, mode string) (size uint64, root []byte, err error)
@@ -42,7 +42,7 @@ type consistencyQuery struct {
 	To   int `query:"to" required:"true" minimum:"1" doc:"The size of the later head."`
 }
 
-// find refuses modes without a signed log.
+// find returns an error if the mode has no signed log.
 func (p *logPath) find(c *call) error {
 	if c.server.SignedLog == nil || !ladder.IsMode(p.Mode) {
 		return problem.ErrNotFound
@@ -65,7 +65,7 @@ func (s *Server) getLogHead(c *call, in *logPath) (*response, error) {
 func (s *Server) getLogInclusion(c *call, in *inclusionQuery) (out maybeEncoded[rest.Inclusion], err error) {
 	p, found, err := s.SignedLog.Inclusion(c.ctx, in.Mode, in.Match)
 	if err == nil && !found {
-		err = problem.WithDetail(problem.ErrNotFound, "the log of "+in.Mode+" does not contain this match; the arena adds a match once the match's ladder has closed it")
+		err = problem.WithDetail(problem.ErrNotFound, "the log of "+in.Mode+" does not contain this match; the arena adds a match after its ladder has closed it")
 	}
 	if err != nil {
 		return out, err
@@ -92,8 +92,8 @@ func (s *Server) getLogConsistency(c *call, in *consistencyQuery) (out maybeEnco
 	return out, err
 }
 
-// listed returns a copy of a list that is never nil, so that JSON shows an
-// empty list as [].
+// listed returns a copy of a list. The copy is never nil, so that JSON shows an empty
+// list as [].
 func listed(hashes [][]byte) [][]byte { return append([][]byte{}, hashes...) }
 
 func (s *Server) getSeedKeys(c *call, _ *nothing) (out maybeEncoded[rest.SeedKeys], err error) {

@@ -33,8 +33,8 @@ type logged struct {
 	cosignatures int // of this head
 }
 
-// stoppable is the signed log as cmd wires it. Its methods return an error once
-// its runner has stopped.
+// stoppable is a signed log, wired like the real one in cmd. After its runner has
+// stopped, its methods return an error.
 type stoppable struct {
 	*signedlog.SignedLog
 	runner *projections.Runner
@@ -108,9 +108,9 @@ func (l *logged) hashes(a *answer) [][]byte {
 	return all
 }
 
-// With a match, a head and an inclusion proof, anyone can verify that the log
-// contains the match. With an older head and a consistency proof, anyone can
-// verify that the current log extends the older log.
+// With a match, a head and an inclusion proof, anyone can verify that the log contains
+// the match. With an older head and a consistency proof, anyone can verify that the
+// current log only adds to the log of the older head.
 func TestSignedLog(t *testing.T) {
 	l := newLogged(t)
 	empty := l.head()

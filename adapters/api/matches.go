@@ -18,7 +18,7 @@ import (
 // Matches is the projection of the list of matches.
 type Matches interface {
 	Get(id string) (m matches.Summary, found bool, err error)
-	// Voided finds a match that its ladder voided before it started.
+	// Voided finds a match that the ladder voided before the match started.
 	Voided(id string) (mode, reason string, found bool, err error)
 	List(q matches.Query) (page []matches.Summary, next string, known bool, err error)
 }
@@ -28,7 +28,7 @@ type matchesQuery struct {
 	Status string `query:"status" enum:"running,completed,aborted"`
 	Bot    string `query:"bot" minLength:"1" doc:"Only matches of this bot."`
 	Before string `query:"before" minLength:"1" doc:"Return only matches older than the match with this id."`
-	Limit  int    `query:"limit" minimum:"1" maximum:"200" doc:"The maximum number of matches. Default: 50."`
+	Limit  int    `query:"limit" minimum:"1" maximum:"200" doc:"The maximum number of matches. The default is 50."`
 }
 
 type matchPath struct {
@@ -47,12 +47,11 @@ type framesQuery struct {
 	Seat  string `query:"seat" enum:"0,1,2,3,all" doc:"For an ended match, also include the cards of this seat, or of all seats."`
 }
 
-// framesCalls is how many calls more the frames of an ended match count as if they
-// are not cached.
+// framesCalls is the number of additional calls that a request for the frames of an
+// ended match counts as, unless the frames are cached.
 const framesCalls = 2
 
-// defaultPage is the number of matches in one answer if the caller sets no
-// limit.
+// defaultPage is the number of matches in a response if the caller sets no limit.
 const defaultPage = 50
 
 func (s *Server) listMatches(_ *call, in *matchesQuery) (out rest.Matches, err error) {
@@ -88,9 +87,9 @@ func answerMatch[T any](c *call, m matches.Summary, key string, build func(conte
 	return out, err
 }
 
-// matchBody returns the record of a match. After the match has ended, the
-// record never changes. It depends only on stored events, and shows the names
-// that the bots had when the match started.
+// matchBody returns the record of a match. The record depends only on stored events,
+// and shows the names that the bots had when the match started. After the match has
+// ended, the record never changes.
 func (s *Server) matchBody(ctx context.Context, summary matches.Summary) (rest.Match, error) {
 	h, err := s.matchHistory(ctx, summary)
 	if err != nil {
@@ -136,7 +135,7 @@ func (s *Server) framesBody(ctx context.Context, summary matches.Summary, q *fra
 	}, nil
 }
 
-// frames returns the frames that the query selects.
+// frames returns the frames of h that the query selects.
 func (q *framesQuery) frames(h *frames.History, ended bool) []match.Frame {
 	w := frames.Window{After: q.After, Limit: q.Limit}
 	switch q.Seat {
@@ -149,15 +148,15 @@ func (q *framesQuery) frames(h *frames.History, ended bool) []match.Frame {
 	}
 }
 
-// causes explains the reasons for which a ladder voids a match.
+// causes maps each reason for which a ladder voids a match to an explanation.
 var causes = map[string]string{
 	ladder.WhyWallClock: "its wall clock ran out",
 	ladder.WhyOperator:  "an operator ended it",
 	ladder.WhyBeacon:    "the beacon's round did not arrive in time",
 }
 
-// summary finds a match that has started. If the ladder voided the match before it
-// started, the error says so.
+// summary finds a match that has started. If the ladder voided the match before the
+// start, the error says so.
 func (s *Server) summary(id string) (matches.Summary, error) {
 	m, found, err := s.Matches.Get(id)
 	if err != nil || found {

@@ -19,7 +19,7 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// fits requires that an answer matches a schema.
+// fits requires that a response has a shape.
 func (a *answer) fits(s shape) *answer {
 	a.t.Helper()
 	a.is(http.StatusOK)
@@ -27,7 +27,7 @@ func (a *answer) fits(s shape) *answer {
 	return a
 }
 
-// statuses returns the status of each match of s in an answer.
+// statuses returns the status of each match of s, as /matches shows it.
 func (s *spectated) statuses() map[*arenatest.Game]string {
 	return map[*arenatest.Game]string{
 		s.four: "completed", s.three: "completed", s.aborted: "aborted", s.unrated: "running", s.unvoid: "running", s.running: "running",
@@ -126,7 +126,7 @@ func TestMatchListPages(t *testing.T) {
 	require.Nil(t, next)
 }
 
-// Older arenas did not measure the time of each seat.
+// Events from older versions of the arena do not contain the time that each seat used.
 func TestRecordOfAMatchWithoutClocks(t *testing.T) {
 	a := newArena(t)
 	p := arenatest.New(t, a.log, 1)
@@ -162,7 +162,7 @@ func TestRecords(t *testing.T) {
 				"strikes": float64(g.State.Strikes[i]), "resigned": g.State.Resigned[i], "missed": g.State.Missed(i), "timeUsedMs": float64(g.Used[i]),
 				"ratingBefore": nil, "ratingAfter": nil,
 			}
-			if status == "completed" { // the first match of every bot
+			if status == "completed" { // in the first match of every bot
 				want["ratingBefore"], want["ratingAfter"] = 0.0, got["players"].([]any)[i].(map[string]any)["ratingDelta"]
 			}
 			require.Equal(t, want, seat)
@@ -187,7 +187,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// A match that never started has no record. The answer explains what happened.
+// A match that never started has no record. The response explains what happened.
 func TestMatchThatWasVoidedBeforeItStarted(t *testing.T) {
 	s := newSpectated(t)
 	unknown := s.get("/matches/"+s.seated.MatchID).is(http.StatusNotFound, "not_found").json["detail"]
@@ -238,7 +238,7 @@ func TestFrames(t *testing.T) {
 			require.Equal(t, float64(i+1), f["seq"])
 			require.Equal(t, f["seq"], f["event"].(map[string]any)["seq"])
 		}
-		// The board and the last frame show what a seat sees.
+		// The board and the last frame show what the player in a seat sees.
 		written, err := json.Marshal(g.State.View(0))
 		require.NoError(t, err)
 		var view map[string]any
@@ -320,8 +320,8 @@ func TestUnknownMatch(t *testing.T) {
 	s.anyone().do(http.MethodDelete, "/matches/"+s.four.MatchID, nil).is(http.StatusMethodNotAllowed, "method_not_allowed")
 }
 
-// If the match list and a match's stream contradict each other, the answer is an
-// internal error, not an incorrect record.
+// If the match list and a match's stream contradict each other, the response is an
+// internal error and not an incorrect record.
 func TestMatchWhoseStreamHasNoEnd(t *testing.T) {
 	s := newSpectated(t)
 	s.running.Void(ladder.WhyOperator)
@@ -358,7 +358,7 @@ func TestLongAnswersAreCompressed(t *testing.T) {
 	}
 }
 
-// Private answers are not compressed, because the length of a compressed answer
+// Private responses are not compressed, because the length of a compressed response
 // could reveal a secret in it.
 func TestPrivateAnswersAreNotCompressed(t *testing.T) {
 	a := newArena(t)

@@ -66,7 +66,7 @@ func TestPanicIsAnInternalError(t *testing.T) {
 	ada.do(http.MethodGet, "/bots", nil).is(http.StatusOK)
 }
 
-// The server handles HEAD as GET, and net/http drops the body.
+// The server handles HEAD like GET, and net/http drops the body.
 func TestHeadIsAnswered(t *testing.T) {
 	a := newArena(t)
 	for target, status := range map[string]int{"/matches?limit=1": http.StatusOK, "/nowhere": http.StatusNotFound} {

@@ -2,6 +2,6 @@
 
 package api
 
-// RaceEnabled reports whether the race detector is on. If it is, tests do not
-// validate long answers.
+// RaceEnabled reports whether the race detector is on. If it is, tests do not validate
+// long responses.
 const RaceEnabled = false

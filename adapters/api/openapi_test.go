@@ -118,8 +118,8 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-// The document describes the credentials and errors of every operation. Each
-// operation has an example that matches the schema.
+// The document describes the credentials and errors of every operation. Each operation
+// has an example that is valid under its schema.
 func TestEveryOperationIsDescribed(t *testing.T) {
 	a := newArena(t)
 	c := contractOf(t, a.server)
@@ -176,8 +176,8 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 	}
 }
 
-// The requests, answers and events of whole matches match the schemas of the
-// document.
+// In whole matches, every decision request, answer and event is valid under the schemas
+// of the document.
 func TestMatchesFitTheDescription(t *testing.T) {
 	s := newSpectated(t)
 	c := contractOf(t, s.server)

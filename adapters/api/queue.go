@@ -9,10 +9,10 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// Queue counts the bots that wait for a table.
+// Queue counts the bots that are waiting for a table.
 type Queue interface {
-	// Waiting returns the number of bots of a mode that could be seated.
-	// The number may be one second old.
+	// Waiting returns the number of bots that are ready to be seated in a mode. The
+	// number may be up to one second old.
 	Waiting(ctx context.Context, mode string) (int, error)
 	// NextTick returns the time of the next seating, or the zero time if this
 	// process seats no tables.

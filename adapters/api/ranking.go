@@ -10,16 +10,16 @@ import (
 	"hexarena/adapters/rest"
 )
 
-// Encoding a ranking of largeRanking rows takes about ten milliseconds. Larger
-// rankings are encoded in the background. During the encoding, callers get the
-// previous ranking if that ranking was up to date less than rankingStale ago.
+// Encoding a ranking of largeRanking rows takes about ten milliseconds. Larger rankings
+// are encoded in the background. Until the encoding is done, callers get the previous
+// ranking, provided that it was up to date less than rankingStale ago.
 const (
 	largeRanking = 1000
 	rankingStale = 500 * time.Millisecond
 )
 
-// rankings stores each mode's ranking, encoded, both plain and compressed. It is safe
-// for concurrent use.
+// rankings stores the encoded ranking of each mode, both plain and compressed. It is
+// safe for concurrent use.
 type rankings struct {
 	making singleflight.Group
 
@@ -33,7 +33,7 @@ type ranking struct {
 	*response
 	version uint64
 	rows    int
-	current time.Time // when it was last up to date; guarded by rankings.mu
+	current time.Time // when this ranking was last up to date; guarded by rankings.mu
 }
 
 // get returns a mode's ranking.
@@ -54,7 +54,7 @@ func (k *rankings) get(ctx context.Context, mode string, board Leaderboard) (*ra
 		made, err := await[*ranking](ctx, result)
 		if err != nil || made.version >= version {
 			return made, err
-		} // this build began before the call; the next build begins after it
+		} // this build began before the call of get; the next build will be new enough
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A caller that already has the current ranking gets 304 until a match ends or
-// a name changes.
+// If a caller already has the current ranking, it gets 304 until a match ends or a name
+// changes.
 func TestRankingHasAnETag(t *testing.T) {
 	s := newSpectated(t)
 	ask := func(tag string) *answer {

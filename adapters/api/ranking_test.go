@@ -12,8 +12,8 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// board is a Leaderboard with a given number of rows. In the first row, the
-// number of games is the version.
+// board is a Leaderboard with a given number of rows. The first row contains the
+// version as its number of games.
 type board struct {
 	Leaderboard
 	rows int
@@ -45,7 +45,7 @@ func (b *board) change() {
 	b.version++
 }
 
-// asked returns the version of the ranking that a caller gets.
+// asked requests the ranking and returns the version of the response.
 func asked(t *testing.T, k *rankings, b *board) uint64 {
 	t.Helper()
 	r, err := k.get(t.Context(), "standard", b)
@@ -73,8 +73,8 @@ func TestRankingIsEncodedOncePerVersion(t *testing.T) {
 	require.ErrorIs(t, err, b.err, "an outdated ranking is not returned")
 }
 
-// A large ranking is encoded in the background. For up to half a second, callers
-// get the previous ranking and do not wait.
+// A large ranking is encoded in the background. Callers do not wait for it: for up to
+// half a second, they get the previous ranking.
 func TestLargeRankingIsEncodedInTheBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k, b := &rankings{}, &board{rows: largeRanking}

@@ -19,8 +19,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// readSide contains the read models, wired as in cmd. The models catch up with
-// the log only when the test calls sync.
+// readSide contains the read models, wired like the real ones in cmd. They catch up
+// with the log only when the test calls sync.
 type readSide struct {
 	t       *testing.T
 	list    *matches.Matches
@@ -73,8 +73,8 @@ func (r *readSide) names(botID string) (name, owner string, ok bool) {
 	return b.Name, r.people.Handle(b.OwnerID), ok && !b.Removed
 }
 
-// spectated is an arena with a match in each state, seated in the order of the
-// fields.
+// spectated is an arena with a match in each state. The order of the fields is the
+// order in which the matches were seated.
 type spectated struct {
 	*arena
 	play *arenatest.Arena
@@ -82,7 +82,7 @@ type spectated struct {
 
 	four, three     *arenatest.Game // completed
 	aborted         *arenatest.Game
-	unrated, unvoid *arenatest.Game // ended, but not yet rated or voided by the ladder
+	unrated, unvoid *arenatest.Game // these matches have ended, but the ladder has not rated or voided them yet
 	running         *arenatest.Game // in its 12th turn
 	seated          *arenatest.Game // not started
 }
@@ -123,8 +123,8 @@ func (s *spectated) get(target string) *answer {
 	return s.anyone().do(http.MethodGet, target, nil)
 }
 
-// listed returns the ids of the matches in an answer from /matches, and the
-// answer's next field.
+// listed returns the ids of the matches in a response from /matches, and the response's
+// next field.
 func (s *spectated) listed(target string) (ids []string, next any) {
 	s.t.Helper()
 	page := s.get(target).is(http.StatusOK)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// The shapes in this file are those of docs/protocol.md. They were written by
-// hand from the page, not derived from the code.
+// The shapes in this file are those that docs/protocol.md describes. They were written
+// by hand from that page, not derived from the code.
 var (
 	many     = integer(0, 1<<31)
 	seat     = integer(0, 3)
@@ -141,7 +141,7 @@ func event(whole bool) shape {
 		switch name {
 		case "board", "end":
 			delete(fields, "seat")
-		case "award": // has no seat if no player has the award any more
+		case "award": // has no seat if no player holds the award any more
 			delete(fields, "seat")
 			fields["seat?"] = seat
 		}
@@ -158,7 +158,7 @@ func event(whole bool) shape {
 
 var wholeEvent = event(true)
 
-// publicView contains the fields that a Frame and a GameView share.
+// publicView contains the fields that Frame and GameView have in common.
 var publicView = map[string]shape{
 	"seatCount": integer(3, 4), "phase": oneOf("setup", "main"), "turn": integer(0, 1000), "dice": orNull(dice),
 	"board":      object(map[string]shape{"bandit": integer(0, 18)}),
@@ -171,8 +171,8 @@ var publicView = map[string]shape{
 	"talkLog":       list(object(map[string]shape{"seat": seat, "message": text, "turn": many})),
 }
 
-// frameList returns the shape of an answer from /frames. more contains the
-// additional fields that show hands.
+// frameList returns the shape of a response from /frames. more contains the additional
+// fields for responses that show hands.
 func frameList(whole bool, more map[string]shape) shape {
 	frame := with(with(publicView, map[string]shape{"seq": integer(1, 1<<20), "event": event(whole)}), more)
 	return object(map[string]shape{

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// immutable lets caches store an answer that never changes.
+	// immutable allows caches to store a response that never changes.
 	immutable = "public, max-age=31536000, immutable"
-	// revalidated lets caches store an answer, but they must ask the arena before
-	// each use.
+	// revalidated allows caches to store a response, but they must check with the arena
+	// before each use.
 	revalidated = "no-cache"
 )
 
-// response is an answer that is encoded and compressed once, and then sent to
-// many callers.
+// response is a response that is encoded and compressed once, and then sent to many
+// callers.
 type response struct {
 	contentType  string
 	cacheControl string
@@ -32,7 +32,7 @@ type response struct {
 	etag         string
 	compressed   []byte
 	size         int    // uncompressed
-	plain        []byte // the uncompressed answer, if it is kept for clients that do not accept gzip
+	plain        []byte // the uncompressed response, if it is kept for clients that do not accept gzip
 }
 
 func newResponse(contentType, cacheControl string, content []byte) *response {
@@ -108,8 +108,8 @@ func (r *response) expand(w io.Writer) error {
 	return err
 }
 
-// etagOf returns the weak entity tag of the content. The tag is the same for
-// every content coding.
+// etagOf returns the weak entity tag of the content. The tag does not depend on the
+// content coding.
 func etagOf(content []byte) string {
 	sum := sha256.Sum256(content)
 	return `W/"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`

@@ -8,11 +8,12 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// maxCached is the maximum total size of the cached answers, compressed, in
-// bytes. The cache does not store an answer larger than an eighth of maxCached.
+// maxCached is the maximum total size of the cached responses, in bytes after
+// compression. The cache does not store a response that is larger than an eighth of
+// maxCached.
 const maxCached = 64 << 20
 
-// responseCache stores the most recently used immutable answers. It is safe for
+// responseCache stores the most recently used immutable responses. It is safe for
 // concurrent use.
 type responseCache struct {
 	making singleflight.Group
@@ -33,8 +34,9 @@ func newResponseCache(limit int) *responseCache {
 	return &responseCache{byKey: map[string]*list.Element{}, order: list.New(), max: limit}
 }
 
-// get returns an answer. If the cache does not have the answer, get calls build
-// once for all concurrent callers. The build continues if the caller cancels.
+// get returns a response from the cache. If the cache does not contain it, get calls
+// build once for all concurrent callers. The build continues even if the caller
+// cancels.
 func (k *responseCache) get(ctx context.Context, key string, build func(context.Context) (any, error)) (*response, error) {
 	if r := k.find(key); r != nil {
 		return r, nil
@@ -58,7 +60,7 @@ func (k *responseCache) get(ctx context.Context, key string, build func(context.
 	return await[*response](ctx, result)
 }
 
-// await waits for the result of a call that another caller may have begun.
+// await waits for the result of a call that another caller may have started.
 func await[T any](ctx context.Context, result <-chan singleflight.Result) (value T, err error) {
 	select {
 	case r := <-result:

@@ -16,7 +16,7 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// noise returns text that does not compress.
+// noise returns random text, which compresses badly.
 func noise(rng *rand.Rand, n int) string {
 	b := make([]byte, n)
 	for i := range b {
@@ -25,8 +25,8 @@ func noise(rng *rand.Rand, n int) string {
 	return hex.EncodeToString(b)
 }
 
-// The cache returns the answers that were built. It keeps recently used
-// answers, and stays below its maximum size.
+// The cache returns the responses that were built. It keeps recently used responses,
+// and stays below its maximum size.
 func TestResponseCache(t *testing.T) {
 	rng := logtest.Random(t)
 	k := newResponseCache(64 << 10)
@@ -64,7 +64,7 @@ func TestResponseCache(t *testing.T) {
 	require.Equal(t, 2, made["0"], "the oldest answer is dropped")
 }
 
-// Concurrent callers share one build, which continues if the first caller cancels.
+// Concurrent callers share one build, which continues even if the first caller cancels.
 // The cache does not store errors.
 func TestResponseCacheBuildsOnce(t *testing.T) {
 	k := newResponseCache(1 << 20)

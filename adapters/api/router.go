@@ -21,8 +21,8 @@ import (
 func (s *Server) newRouter() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = func(err error, c echo.Context) {
-		// A call that matches no endpoint also counts. The call is refused
-		// anyway, so an error of CountAddress is ignored.
+		// A call that matches no endpoint counts too. The call is refused in any case,
+		// so the error of CountAddress does not matter.
 		_, _ = s.limiter.CountAddress(c.Response().Header(), c.Request(), ratelimit.AnyCall, 1)
 		s.refuse(c, routingError(err))
 	}
@@ -30,11 +30,12 @@ func (s *Server) newRouter() *echo.Echo {
 	return e
 }
 
-// prepare gives every request an id and deadlines, and sets headers of every
-// response. If a handler panics, prepare responds with 500.
+// prepare gives every request an id and deadlines, and sets the headers that all
+// responses have in common. If a handler panics, prepare responds with 500.
 func (s *Server) prepare(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		// Some writers in tests do not support deadlines.
+		// SetReadDeadline and SetWriteDeadline fail only for test writers that do not
+		// support deadlines.
 		deadlines := http.NewResponseController(c.Response().Writer)
 		_ = deadlines.SetReadDeadline(time.Now().Add(bodyTime))
 		_ = deadlines.SetWriteDeadline(time.Now().Add(callTime + readTime))
@@ -61,9 +62,9 @@ func (s *Server) panicked(c echo.Context, p any) {
 	s.refuse(c, fmt.Errorf("panic: %v", p))
 }
 
-// exactPath refuses paths with more segments than their route. The router lets
-// the last parameter of a route match several segments. A route that ends with *
-// may do that.
+// exactPath refuses paths with more segments than their route. The router allows the
+// last parameter of any route to match several segments, but only a route that ends
+// with * may do that.
 func exactPath(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if !strings.HasSuffix(c.Path(), "*") && strings.Count(echo.GetPath(c.Request()), "/") != strings.Count(c.Path(), "/") {
@@ -73,9 +74,9 @@ func exactPath(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// knownMethod refuses every method that a path does not accept. This includes
-// OPTIONS. Otherwise, the router would respond to OPTIONS itself, and the call
-// would not be counted.
+// knownMethod refuses every method that a path does not accept, including OPTIONS.
+// Otherwise, the router would respond to OPTIONS on its own, and the call would not be
+// counted.
 func knownMethod(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		allowed, refused := c.Get(echo.ContextKeyHeaderAllow).(string)
@@ -91,7 +92,7 @@ func knownMethod(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// routingError translates the router's errors to errors of package problem.
+// routingError translates the router's errors into errors of package problem.
 func routingError(err error) error {
 	var he *echo.HTTPError
 	switch {

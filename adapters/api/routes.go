@@ -8,8 +8,8 @@ import (
 	"hexarena/domain/owner"
 )
 
-// registerEndpoints adds all routes. The file describe/operations.yaml
-// describes each endpoint under the endpoint's id.
+// registerEndpoints adds all routes. The file describe/operations.yaml contains a
+// description of each endpoint, with the endpoint's id as its key.
 func (s *Server) registerEndpoints() {
 	register(s, endpoint{id: "get-health", route: "GET /health"}, s.getHealth)
 	register(s, endpoint{id: "get-arena", route: "GET /.well-known/arena.json"}, s.getArena)

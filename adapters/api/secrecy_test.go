@@ -16,18 +16,18 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// shownFrame is a frame of a running match: the public fields of GameView, and the
-// time, kind and seat of its event.
+// shownFrame is the shape of a frame of a running match. It has the public fields of
+// GameView, and the time, kind and seat of the frame's event.
 var shownFrame = object(with(publicView, map[string]shape{"seq": integer(1, 1<<20), "event": event(false)}))
 
-// secrets are strings from a running match that no public answer may contain.
+// secrets are strings from a running match that no public response may contain.
 type secrets []string
 
 func secretsOf(g *arenatest.Game) secrets {
 	list := secrets{
 		"bots.example", "nonce of", "seed of the tests", // URLs, nonces, the seed key
-		`"knight"`, `"victory_point"`, `"roadworks"`, `"windfall"`, `"embargo"`, // cards of hands and of the deck
-		`what?`, `gold`, strings.Repeat("x", match.MaxTalk), // parts of refused answers, as the bots sent them
+		`"knight"`, `"victory_point"`, `"roadworks"`, `"windfall"`, `"embargo"`, // cards in hands and in the deck
+		`what?`, `gold`, strings.Repeat("x", match.MaxTalk), // parts of refused answers that bots have sent
 		`"data":`, `"hand":`, `"devCards":`, `"devBoughtThisTurn":`, `"myScore":`, `"answer":`, `"action":`, `"cards":`, `"victim":`, `"proof":`, `"serverSeed":`,
 	}
 	for _, s := range []seed.Seed{g.State.Seed, g.State.ServerSeed} {
@@ -51,9 +51,8 @@ func (s secrets) nowhere(t *testing.T, where, text string) {
 	require.NoError(t, s.in(text), where)
 }
 
-// The test has the complete state of a match. After every step, the test reads
-// all public data, and requires that it contains only the public fields of a
-// GameView.
+// The test knows the complete state of a match. After every step, it reads all public
+// data, and requires that the data contains only the public fields of a GameView.
 func TestRunningMatchKeepsItsSecrets(t *testing.T) {
 	s := newSpectated(t)
 	g := s.running
@@ -79,7 +78,7 @@ func TestRunningMatchKeepsItsSecrets(t *testing.T) {
 	for ; read < g.State.Seq; read++ {
 		hidden.nowhere(t, "the stream", own.must().data)
 	}
-	s.scan(g, hidden) // the game is over, but the match is running until its ladder rates it
+	s.scan(g, hidden) // the game is over, but the match counts as running until its ladder rates it
 	g.Conclude()
 	s.read.sync()
 	require.Equal(t, "end", own.must().event)

@@ -9,12 +9,11 @@ import (
 	"strings"
 )
 
-// shape checks a decoded JSON value. Its error describes the fault and where it
-// is.
+// shape checks a decoded JSON value. Its error says what is wrong and where.
 type shape func(v any) error
 
-// object requires exactly these fields. A field whose name ends in ? may be
-// absent.
+// object requires an object with exactly these fields. A field whose name ends in ? may
+// be absent.
 func object(fields map[string]shape) shape {
 	return func(v any) error {
 		m, ok := v.(map[string]any)
@@ -93,7 +92,7 @@ func orNull(s shape) shape {
 	}
 }
 
-// oneDecimal requires a rating in the format that answers use.
+// oneDecimal requires a rating in the format that responses use.
 func oneDecimal(v any) error {
 	f, ok := v.(float64)
 	if !ok || math.Round(f*10)/10 != f {
@@ -138,8 +137,8 @@ func matching(pattern string) shape {
 
 func oneOf(values ...string) shape { return matching(strings.Join(values, "|")) }
 
-// either requires one of several shapes. Its error is the error of the last
-// shape.
+// either requires that a value has one of several shapes. If it has none of them,
+// either returns the error of the last shape.
 func either(shapes ...shape) shape {
 	return func(v any) error {
 		var err error

@@ -13,7 +13,7 @@ import (
 	"hexarena/projections/matches"
 )
 
-// stopped is a read model that has stopped because it could not fold an event.
+// stopped is a leaderboard that has stopped because it could not fold an event.
 type stopped struct{ api.Leaderboard }
 
 var errStopped = fmt.Errorf("projection matches at match-1@0: %w", projections.ErrStopped)
@@ -45,8 +45,8 @@ func (stopped) History(string) (api.BotHistory, bool, error) {
 	return api.BotHistory{}, false, errStopped
 }
 
-// Endpoints that read a stopped read model respond with 503. The contract test
-// compares these answers with the OpenAPI document.
+// Endpoints that read a stopped read model respond with 503. The contract test compares
+// these responses with the OpenAPI document.
 func TestStoppedReadModelsAnswer503(t *testing.T) {
 	a := newArena(t, func(o *api.Options) { o.Matches, o.Leaderboard, o.Queue = stopped{}, stopped{}, stopped{} })
 	for _, path := range []string{

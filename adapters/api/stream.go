@@ -15,21 +15,19 @@ const (
 	// heartbeatEvery is how often a stream sends a comment that keeps the
 	// connection alive.
 	heartbeatEvery = 15 * time.Second
-	// writeTime is how long a write may wait for a reader that does not read.
-	// After that time, the server closes the stream. The reader may connect
-	// again.
+	// writeTime is how long a write waits for a reader that does not read. After that,
+	// the server closes the stream. The reader may connect again.
 	writeTime = 10 * time.Second
-	// stopTime is how long a write may take once the server's shutdown has
-	// begun.
+	// stopTime is how long a write may take after the server's shutdown has begun.
 	stopTime = time.Second
 	// lastTime is how long the write that ends a stream may take.
 	lastTime = time.Second
 	// paceAll is the minimum time between two writes to a stream of all matches. If
-	// many matches are running, records arrive faster than that, and one write
-	// sends many of them.
+	// many matches are running, records arrive faster than that, so each write sends
+	// many records.
 	paceAll = 250 * time.Millisecond
-	// streamBuffer is how many bytes the operating system may buffer for a reader.
-	// If more bytes are waiting, the reader is slow, and its stream skips to the
+	// streamBuffer is how many bytes the operating system may buffer for a reader. If
+	// more bytes are waiting, the reader is too slow, and its stream skips to the
 	// newest frame.
 	streamBuffer = 64 << 10
 )
@@ -41,10 +39,10 @@ type source interface {
 	Take() (records [][]byte, more <-chan struct{}, ended bool)
 }
 
-// stream is an answer that continues as server-sent events.
+// stream is a response that consists of server-sent events.
 type stream struct {
 	source
-	pace time.Duration // minimum time between two writes; 0: none
+	pace time.Duration // minimum time between two writes; 0 means no minimum
 }
 
 // streams is the state that all open streams share.
@@ -60,18 +58,18 @@ func newStreams() *streams {
 	return s
 }
 
-// EndStreams ends all streams, including streams that begin later, so that a
-// stopping server does not wait for their readers.
+// EndStreams ends all streams, including those that begin later. A server that is
+// shutting down then does not wait for their readers.
 func (s *Server) EndStreams() { s.streams.stop() }
 
 // write implements answer. It sends records until the source ends, the reader
-// leaves or the server stops.
+// disconnects or the server stops.
 func (s stream) write(c *call, status int) {
 	w := c.echo.Response()
 	h := w.Header()
 	h.Set("Content-Type", eventStream)
 	h.Set("Cache-Control", "no-store, no-transform")
-	h.Set("X-Accel-Buffering", "no") // tells proxies not to buffer the answer
+	h.Set("X-Accel-Buffering", "no") // tells proxies not to buffer the response
 	w.WriteHeader(status)
 	if isHead(c.request.Context()) {
 		return
@@ -81,8 +79,8 @@ func (s stream) write(c *call, status int) {
 	}
 	streams := c.server.streams
 	out := streamWriter{control: http.NewResponseController(w.Writer), w: w.Writer, stopping: streams.stopping.Done(), writeTime: streams.writeTime, pace: s.pace}
-	// A write that waits for its reader delays the shutdown by at most stopTime. A
-	// write to a reader that keeps reading can complete within that time.
+	// If a write is waiting for its reader, it delays the shutdown by at most stopTime.
+	// If the reader reads, the write can complete within that time.
 	cut := make(chan struct{})
 	unhook := context.AfterFunc(streams.stopping, func() {
 		defer close(cut)
@@ -92,10 +90,10 @@ func (s stream) write(c *call, status int) {
 	if !unhook() {
 		<-cut
 	}
-	_ = out.control.SetWriteDeadline(time.Now().Add(streams.lastTime)) // the time that net/http has to end the answer
+	_ = out.control.SetWriteDeadline(time.Now().Add(streams.lastTime)) // how long net/http may take to end the response
 }
 
-// streamWriter writes to one reader of a stream.
+// streamWriter writes a stream to one reader.
 type streamWriter struct {
 	control   *http.ResponseController
 	w         http.ResponseWriter
@@ -143,9 +141,9 @@ func (s *streamWriter) pause(ctx context.Context) bool {
 	return false
 }
 
-// send reports whether the reader received the records.
+// send writes records to the reader, and reports whether that succeeded.
 func (s *streamWriter) send(records ...[]byte) bool {
-	_ = s.control.SetWriteDeadline(time.Now().Add(s.writeTime)) // some writers in tests do not support deadlines
+	_ = s.control.SetWriteDeadline(time.Now().Add(s.writeTime)) // fails only for test writers that do not support deadlines
 	select {
 	case <-s.stopping: // checked after the deadline is set, because a shutdown shortens the deadline
 		return false
@@ -159,8 +157,8 @@ func (s *streamWriter) send(records ...[]byte) bool {
 	return s.control.Flush() == nil
 }
 
-// lastEventID returns the seq after which a reader continues, or -1 if the header
-// names none.
+// lastEventID returns the seq after which the reader wants to continue, or -1 if the
+// header does not contain one.
 func lastEventID(h http.Header) int {
 	n, err := strconv.ParseUint(h.Get("Last-Event-ID"), 10, 31)
 	if err != nil {
@@ -169,12 +167,12 @@ func lastEventID(h http.Header) int {
 	return int(n)
 }
 
-// connKey is the context key of the connection that a request came over.
+// connKey is the context key of the connection on which a request arrived.
 type connKey struct{}
 
-// ConnContext belongs in the ConnContext field of the http.Server that serves the
-// API. It lets streams limit the bytes that the operating system buffers for their
-// readers.
+// ConnContext is the function for the ConnContext field of the http.Server that serves
+// the API. It allows streams to limit how many bytes the operating system buffers for
+// their readers.
 func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }

@@ -49,8 +49,8 @@ func (s *script) Take() (records [][]byte, more <-chan struct{}, ended bool) {
 	return records, s.moved, s.ended
 }
 
-// socket stores everything written to it. While it is stuck, a write blocks until
-// its deadline, as with a reader that does not read.
+// socket stores everything written to it. While the socket is stuck, a write blocks
+// until its deadline, as if the reader did not read.
 type socket struct {
 	http.ResponseWriter
 
@@ -132,8 +132,8 @@ func TestHeartbeats(t *testing.T) {
 	})
 }
 
-// A stream is closed if its reader does not read for writeTime. A slow reader
-// keeps its stream.
+// If a reader does not read for writeTime, the server closes the stream. If the reader
+// only reads slowly, the stream stays open.
 func TestReaderThatDoesNotRead(t *testing.T) {
 	streaming(t, func(t *testing.T, from *script, to *socket, _, _ func(), done <-chan struct{}) {
 		to.mu.Lock()
@@ -157,7 +157,7 @@ func TestReaderThatDoesNotRead(t *testing.T) {
 	})
 }
 
-// A stream ends when its reader leaves, and when its server stops.
+// A stream ends when its reader disconnects, and when its server stops.
 func TestStreamsEnd(t *testing.T) {
 	for name, end := range map[string]func(stop, leave func()){
 		"the reader goes":  func(_, leave func()) { leave() },

@@ -10,18 +10,17 @@ import (
 	"hexarena/adapters/rest/problem"
 )
 
-// turnTime is how long an expensive call waits for its turn.
+// turnTime is how long an expensive call waits for its turn at most.
 const turnTime = 5 * time.Second
 
-// newTurns returns the turns of expensive calls. They may use half of the processors,
-// so that matches and other calls do not wait for them.
+// newTurns returns the turns for expensive calls. There is one turn for every two
+// processors, so that matches and other calls do not have to wait for expensive calls.
 func newTurns() *semaphore.Weighted {
 	return semaphore.NewWeighted(int64(max(1, runtime.GOMAXPROCS(0)/2)))
 }
 
-// Turn waits until few enough expensive calls and pages are in progress. The caller
-// must call done after the expensive part. If the wait takes too long, the error is
-// problem.ErrBusy.
+// Turn waits until an expensive call or page may start. The caller must call done after
+// the expensive part. If the wait takes too long, the error is problem.ErrBusy.
 func (s *Server) Turn(ctx context.Context) (done func(), err error) {
 	waiting, cancel := context.WithTimeout(ctx, turnTime)
 	defer cancel()

@@ -1,7 +1,7 @@
-// Package apitest checks the API's answers against the API's own description,
-// /openapi.json. Tests in any package may use it. Call New first, and then Judge
-// with each answer. The package does not know the handlers, or the Go types that
-// the description was made from.
+// Package apitest checks the API's responses against the API's own description,
+// /openapi.json. Tests in any package may use it. Call New first, and then call Judge
+// with each response. The package knows neither the handlers nor the Go types from
+// which the description was made.
 package apitest
 
 import (
@@ -21,11 +21,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Contract checks answers against a description of the API, with a JSON Schema
-// validator. A Contract is stricter than the description: it rejects answers
-// with fields that the schema does not list. It is safe for concurrent use.
+// Contract checks responses against a description of the API, with a JSON Schema
+// validator. A Contract is stricter than the description: it rejects a response with a
+// field that the schema does not list. It is safe for concurrent use.
 type Contract struct {
-	Longest int // JSON bodies of at least this size, in bytes, are not validated; 0: all are validated
+	Longest int // JSON bodies of this many bytes or more are not validated; 0 means that all are
 
 	paths    map[string]map[string]Operation
 	routes   *http.ServeMux // finds the described path that matches a call
@@ -35,7 +35,7 @@ type Contract struct {
 	schemas map[string]*jsonschema.Schema // by JSON pointer into the document
 }
 
-// New returns the contract of an OpenAPI document.
+// New returns the contract that an OpenAPI document describes.
 func New(document []byte) (*Contract, error) {
 	var parsed struct {
 		Paths map[string]map[string]Operation `json:"paths"`
@@ -64,7 +64,7 @@ func New(document []byte) (*Contract, error) {
 		return nil, err
 	}
 	c := &Contract{paths: parsed.Paths, routes: http.NewServeMux(), compiler: compiler, schemas: map[string]*jsonschema.Schema{}}
-	c.Operations(func(path, method string, _ Operation) { // a parameter called path may have slashes, which OpenAPI cannot express
+	c.Operations(func(path, method string, _ Operation) { // a parameter called path may contain slashes, which OpenAPI cannot express
 		c.routes.Handle(strings.ToUpper(method)+" "+strings.Replace(path, "{path}", "{path...}", 1), http.NotFoundHandler())
 	})
 	return c, nil
@@ -87,12 +87,12 @@ type Parameter struct {
 	In   string `json:"in"`
 }
 
-// Response describes an operation's answers with one status.
+// Response describes an operation's responses with one status.
 type Response struct {
 	Content map[string]Media `json:"content"`
 }
 
-// Media is a body of one content type.
+// Media describes a body of one content type.
 type Media struct {
 	Schema   any                `json:"schema"`
 	Example  any                `json:"example"`
@@ -104,14 +104,14 @@ type Example struct {
 	Value any `json:"value"`
 }
 
-// Answer is the answer to a call.
+// Answer is the response to a call.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// closed makes an object's schema reject fields that the schema does not list.
+// closed changes an object's schema to reject fields that the schema does not list.
 func closed(schema any) {
 	s, ok := schema.(map[string]any)
 	if !ok {
@@ -127,9 +127,9 @@ func closed(schema any) {
 	closed(s["items"])
 }
 
-// chosen makes the validator check a union against only the schema that its
-// discriminator names. The result is the same as with all schemas of the union,
-// but the check is faster.
+// chosen rewrites the schema of a union so that the validator tries only the schema
+// that the discriminator names. The result is the same as if it tried all of them, but
+// the check is faster.
 func chosen(s map[string]any) {
 	d, ok := s["discriminator"].(map[string]any)
 	if !ok {
@@ -146,7 +146,7 @@ func chosen(s map[string]any) {
 	s["properties"] = map[string]any{d["propertyName"].(string): map[string]any{"enum": names}}
 }
 
-// find returns the operation of a call, and the operation's path template.
+// find returns the operation that a call uses, and the operation's path template.
 func (c *Contract) find(method string, u *url.URL) (template string, op Operation, ok bool) {
 	_, pattern := c.routes.Handler(&http.Request{Method: method, URL: u})
 	_, template, _ = strings.Cut(pattern, " ")
@@ -155,7 +155,7 @@ func (c *Contract) find(method string, u *url.URL) (template string, op Operatio
 	return template, op, ok
 }
 
-// Judge returns an error if an answer does not match the description.
+// Judge returns an error if a response does not match the description.
 func (c *Contract) Judge(method, target string, a Answer) error {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -182,24 +182,24 @@ func (c *Contract) Judge(method, target string, a Answer) error {
 	status := strconv.Itoa(a.Status)
 	r, ok := op.Responses[status]
 	if !ok {
-		return fmt.Errorf("%s does not answer with %s", op.ID, status)
+		return fmt.Errorf("%s is not described with status %s", op.ID, status)
 	}
 	if a.Status >= 400 && kind == "text/html" {
-		return nil // the answer to a form that a browser sent
+		return nil // the response to a form that a browser sent
 	}
 	if len(r.Content) == 0 {
 		if len(a.Body) > 0 {
-			return fmt.Errorf("%s %s: %d bytes where none are described", op.ID, status, len(a.Body))
+			return fmt.Errorf("%s %s: the body has %d bytes, but no body is described", op.ID, status, len(a.Body))
 		}
 		return nil
 	}
 	m, ok := r.Content[kind]
 	if !ok {
-		return fmt.Errorf("%s %s: %q is not described", op.ID, status, kind)
+		return fmt.Errorf("%s %s: the content type %q is not described", op.ID, status, kind)
 	}
 	if a.Status >= 400 {
 		if _, ok := m.Examples[problem.Code]; !ok {
-			return fmt.Errorf("%s %s does not list the code %q", op.ID, status, problem.Code)
+			return fmt.Errorf("%s %s: the code %q is not described", op.ID, status, problem.Code)
 		}
 	}
 	if strings.HasSuffix(kind, "json") && (c.Longest == 0 || len(body) < c.Longest) {
@@ -220,7 +220,7 @@ func (a Answer) plain() ([]byte, error) {
 	return io.ReadAll(z)
 }
 
-// judgeStray checks the answer to a call that matches no described operation.
+// judgeStray checks the response to a call that matches no described operation.
 func (c *Contract) judgeStray(kind string, a Answer) error {
 	if kind == "application/problem+json" {
 		return c.Validate(Pointer("components", "schemas", "Problem"), a.Body)
@@ -231,7 +231,7 @@ func (c *Contract) judgeStray(kind string, a Answer) error {
 	return nil
 }
 
-// Pointer returns a JSON reference to a part of the document.
+// Pointer returns a JSON pointer to a part of the document.
 func Pointer(tokens ...string) string {
 	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	for i, token := range tokens {
@@ -267,7 +267,7 @@ func (c *Contract) Schema(at string) (*jsonschema.Schema, error) {
 	return s, err
 }
 
-// Operations calls each once for every described operation.
+// Operations calls the function each once for every described operation.
 func (c *Contract) Operations(each func(path, method string, op Operation)) {
 	for path, methods := range c.paths {
 		for method, op := range methods {

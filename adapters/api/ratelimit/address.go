@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// addressKey is the key under which the calls from an address are counted: the
-// address itself in IPv4, its /64 network in IPv6. A key that callers share
-// begins with the byte 0xff, which no caller's address begins with.
+// addressKey is the key under which the calls from an address are counted. For IPv4,
+// this is the address; for IPv6, it is the address's /64 network. Keys that several
+// callers share begin with the byte 0xff. No caller's address begins with that byte.
 type addressKey [16]byte
 
 func keyOf(a netip.Addr) addressKey {
@@ -19,8 +19,8 @@ func keyOf(a netip.Addr) addressKey {
 	return addressKey{}
 }
 
-// Caller returns the address that stands for all addresses of one caller: the address
-// itself in IPv4, the first address of its /64 network in IPv6.
+// Caller returns one address for all addresses that a caller may use. For IPv4, it
+// returns a unchanged; for IPv6, it returns the first address of a's /64 network.
 func Caller(a netip.Addr) netip.Addr {
 	a = a.Unmap()
 	if a.Is6() {
@@ -31,8 +31,8 @@ func Caller(a netip.Addr) netip.Addr {
 	return a
 }
 
-// network returns the key that an address shares with its neighbors when there
-// are too many callers: the key of the /16 network in IPv4, or of the /32
+// network returns the key that an address shares with its neighbors when there are too
+// many callers. It is the key of the address's /16 network in IPv4, or of its /32
 // network in IPv6.
 func (k addressKey) network() addressKey {
 	if netip.AddrFrom16(k).Is4In6() {
@@ -41,10 +41,10 @@ func (k addressKey) network() addressKey {
 	return addressKey{0xff, 6, k[0], k[1], k[2], k[3]}
 }
 
-// clientAddress returns the address of the client that sent a request. Without
-// a trusted proxy, this is the address of the direct peer. Behind a trusted
-// proxy, it is the last entry of X-Forwarded-For that is not itself a trusted
-// proxy. Clients can forge the earlier entries.
+// clientAddress returns the address of the client that sent a request. Without a
+// trusted proxy, this is the address of the direct peer. Behind a trusted proxy, it is
+// the last entry of X-Forwarded-For that is not a trusted proxy. Clients can forge the
+// earlier entries.
 func clientAddress(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	peer, _ := netip.ParseAddrPort(r.RemoteAddr)
 	address := peer.Addr().Unmap()

@@ -1,9 +1,9 @@
 // Package ratelimit counts the calls from addresses and accounts, and refuses
 // calls over a limit. "Rate limits" in docs/protocol.md lists the limits.
 //
-// [Limiter.CountAddress] counts a call before any part of the call is verified.
-// Once the caller is known, [Limiter.CountAccount] counts the call against the
-// account instead. Both write the RateLimit headers of the answer.
+// [Limiter.CountAddress] counts a call before any part of the call is verified. Once
+// the caller is known, [Limiter.CountAccount] counts the call against the account
+// instead. Both methods set the RateLimit headers of the response.
 package ratelimit
 
 import (
@@ -19,15 +19,15 @@ import (
 	"hexarena/adapters/rest/problem"
 )
 
-// Limits contains the number of calls that a caller may make within any 60 s; 0
-// means no limit. Verified calls are counted for the account, and other calls
-// for the address.
+// Limits contains the number of calls that a caller may make within any 60 seconds. 0
+// means no limit. Verified calls count against the account, and all other calls against
+// the address.
 type Limits struct {
-	Registrations int // registrations of bots, changes to a bot's URL, and deploy checks
+	Registrations int // bot registrations, changes of a bot's URL, and deploy checks
 	Writes        int // every method except GET
 	MatchReads    int
 	All           int
-	Files         int // style sheets, scripts and images of pages; these count against no other limit
+	Files         int // style sheets, scripts and images of web pages, which count against no other limit
 	Streams       int // streams that an address may have open at the same time
 }
 
@@ -49,7 +49,7 @@ const (
 // order of the classes.
 var policies = [classes]struct{ name, calls string }{
 	{"all", "calls"}, {"match-reads", "reads of matches"}, {"writes", "writes"}, {"registrations", "registrations, changes of a bot's URL or deploy checks"},
-	{"files", "files of pages"},
+	{"files", "files of web pages"},
 }
 
 func (l Limits) byClass() [classes]int {
@@ -69,8 +69,8 @@ type Limiter struct {
 	streams    map[addressKey]int
 }
 
-// New returns a Limiter. It trusts the X-Forwarded-For header only if a trusted
-// proxy sent the request.
+// New returns a Limiter. The Limiter trusts the X-Forwarded-For header only in requests
+// from a trusted proxy.
 func New(l Limits, trusted []netip.Prefix, now func() time.Time) *Limiter {
 	return &Limiter{
 		now: now, began: now(), trusted: trusted,
@@ -80,8 +80,9 @@ func New(l Limits, trusted []netip.Prefix, now func() time.Time) *Limiter {
 	}
 }
 
-// sinceStart returns the time for the windows: the time since the limiter was
-// created, plus one span. So the time minus one span is never negative.
+// sinceStart returns the current time on the clock of the windows. That clock starts at
+// one span when the limiter is created, so subtracting a span never gives a negative
+// time.
 func (l *Limiter) sinceStart() time.Duration { return max(0, l.now().Sub(l.began)) + span }
 
 var poolSeed = maphash.MakeSeed()
@@ -98,23 +99,23 @@ type Counted struct {
 	stamp   stamp
 }
 
-// CountAddress counts a call against the caller's address, as n calls. If the call
-// is over a limit, the error is a *problem.RateLimited.
+// CountAddress counts a call as n calls from the caller's address. If the call is over
+// a limit, the error is a *problem.RateLimited.
 func (l *Limiter) CountAddress(h http.Header, r *http.Request, c Class, n int) (Counted, error) {
 	address := keyOf(clientAddress(r, l.trusted))
 	t := l.addresses.take(address, c, n, l.sinceStart())
 	return Counted{address, t.stamp}, t.report(h)
 }
 
-// CountAccount counts a call against an account, and no longer against the
+// CountAccount counts a call against an account, and stops counting it against the
 // address.
 func (l *Limiter) CountAccount(h http.Header, ownerID string, c Class, atAddress Counted) error {
 	l.addresses.refund(atAddress.address, atAddress.stamp)
 	return l.accounts.take(ownerID, c, 1, l.sinceStart()).report(h)
 }
 
-// Network identifies the network of the client that sent a request: the address in
-// IPv4, the /64 network in IPv6.
+// Network identifies the network of the client that sent a request. It returns the
+// address in IPv4, and the /64 network in IPv6.
 func (l *Limiter) Network(r *http.Request) string {
 	key := keyOf(clientAddress(r, l.trusted))
 	return string(key[:])
@@ -143,8 +144,8 @@ func (l *Limiter) OpenStream(r *http.Request) (closed func(), err error) {
 	}, nil
 }
 
-// report writes the remaining calls to the headers, and returns an error if the
-// call is over a limit.
+// report writes the number of remaining calls to the header, and returns an error if
+// the call is over a limit.
 func (t taken) report(h http.Header) error {
 	setQuotas(h, t.quotas)
 	if t.over == 0 {
@@ -187,6 +188,6 @@ func separated(list []byte) []byte {
 	return list
 }
 
-// seconds returns d in seconds, rounded up, so that a caller who waits that
-// long is accepted.
+// seconds returns d in seconds. It rounds up, so that a caller who waits that long is
+// accepted.
 func seconds(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()))) }

@@ -9,9 +9,9 @@ import (
 // span is how long a call counts against a limit.
 const span = time.Minute
 
-// maxKeys is the number of callers that a window counts separately within two
-// spans. That many callers use about 100 MB. Any further new callers share the
-// key of their pool.
+// maxKeys is the number of callers that a window counts separately within two spans.
+// That many callers use about 100 MB. If there are more, new callers share the key of
+// their pool.
 const maxKeys = 1 << 20
 
 // Class is a set of the limits that a call counts against, one bit each.
@@ -22,7 +22,7 @@ const classes = 5
 
 func (c Class) has(b int) bool { return c>>b&1 != 0 }
 
-// stamp is the time of a call, in microseconds, and its class.
+// stamp contains the time of a call, in microseconds, and the call's class.
 type stamp uint64
 
 func newStamp(at int64, c Class) stamp { return stamp(at)<<classes | stamp(c) }
@@ -30,17 +30,17 @@ func newStamp(at int64, c Class) stamp { return stamp(at)<<classes | stamp(c) }
 func (s stamp) at() int64      { return int64(s >> classes) }
 func (s stamp) has(b int) bool { return Class(s).has(b) }
 
-// window stores the time of each caller's calls during the last span. Fixed
-// windows could only estimate the count across their edges. With the time of
-// each call, the limits are exact
+// window stores the time of each caller's calls during the last span. With the time of
+// each call, the limits are exact. Fixed windows could only estimate the number of
+// calls in a minute that begins in the middle of a window
 // (docs/adr/0015-an-exact-window-for-rate-limits.md).
 //
-// The memory of a window is bounded. It stores at most one stamp for each call
-// that a caller's limits allow, and the stamps of one heavy call. Once there are
-// maxKeys callers, new callers share keys. A window never forgets a caller that called within the span. It drops the
-// other callers one whole map at a time.
+// The memory of a window is bounded. For each caller, it stores at most one stamp for
+// each call that the limits allow, plus the stamps of one heavy call. Once there are
+// maxKeys callers, new callers share keys. A window never forgets a caller that made a
+// call within the last span. It drops all others one whole map at a time.
 type window[K comparable] struct {
-	limits [classes]int // calls in a span; 0: no limit
+	limits [classes]int // number of calls in a span; 0 means no limit
 	keys   int          // maxKeys, except in tests
 	pool   func(K) K    // returns the key that a new caller shares if there are too many callers
 	last   K            // the key that all new callers share if there are too many pool keys
@@ -49,7 +49,7 @@ type window[K comparable] struct {
 	now    int64 // never decreases
 	turned int64 // when young was created
 	young  map[K][]stamp
-	old    map[K][]stamp // callers that made no call since turned
+	old    map[K][]stamp // callers that have made no call since turned
 }
 
 func newWindow[K comparable](limits [classes]int, pool func(K) K, last K) *window[K] {
@@ -58,24 +58,25 @@ func newWindow[K comparable](limits [classes]int, pool func(K) K, last K) *windo
 
 // taken is the result of counting a call.
 type taken struct {
-	stamp  stamp // stamp of the call, with the limits that the call counts against; 0: it counts against none
+	stamp  stamp // time of the call, and the limits that it counts against; 0 if it counts against no limit
 	over   Class // the limits that the call exceeds
 	quotas [classes]quota
 }
 
-// quota is the remaining part of one limit.
+// quota says how much of one limit is left.
 type quota struct {
 	limit int           // 0: no limit
-	left  int           // number of further calls
-	until time.Duration // time until the number of further calls rises
+	left  int           // number of remaining calls
+	until time.Duration // time until the value of left rises
 }
 
-// take counts a call as n calls (docs/adr/0042-one-address-has-a-bounded-share.md).
-// A refused call does not count against the limit that refuses it, but it counts
-// against the other limits. So a client that waits is accepted, even if another
-// client of the same caller does not wait. A call is accepted if one more call is
-// left. If n exceeds the number of calls that are left, the caller waits until
-// enough of its calls stop counting.
+// take counts a call as n calls (docs/adr/0042-one-address-has-a-bounded-share.md). A
+// refused call does not count against the limit that refuses it, but it counts against
+// the other limits. So a client that waits is accepted, even if another client of the
+// same caller does not wait.
+//
+// A call is accepted if at least one call is left, even if n is greater. In that case,
+// the caller must then wait until enough of its calls have stopped counting.
 func (w *window[K]) take(key K, c Class, n int, at time.Duration) taken {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -90,7 +91,7 @@ func (w *window[K]) take(key K, c Class, n int, at time.Duration) taken {
 		}
 	}
 	if t.over != 0 {
-		n = 1 // the caller does not get the heavy call
+		n = 1 // a refused call costs the arena nothing, so it is not heavy
 	}
 	if counted := c &^ t.over; counted != 0 {
 		t.stamp = newStamp(w.now, counted)
@@ -122,7 +123,7 @@ func (w *window[K]) refund(key K, s stamp) {
 	w.store(key, log)
 }
 
-// tick advances the time, and drops the callers that made no call for a span.
+// tick advances the time, and drops the callers that have made no call for a span.
 func (w *window[K]) tick(now int64) {
 	w.now = max(w.now, now)
 	if w.now-w.turned >= span.Microseconds() {
@@ -130,8 +131,8 @@ func (w *window[K]) tick(now int64) {
 	}
 }
 
-// log returns the calls by a caller that still count, and the key under which
-// the calls are stored.
+// log returns the calls of a caller that still count, and the key under which they are
+// stored.
 func (w *window[K]) log(key K) (K, []stamp) {
 	key = w.storageKey(key)
 	log, ok := w.young[key]
@@ -155,9 +156,8 @@ func (w *window[K]) store(key K, log []stamp) {
 	w.young[key] = log
 }
 
-// storageKey returns the key under which a caller's calls are stored. This is
-// the caller's own key, unless the caller is new and there are too many
-// callers.
+// storageKey returns the key under which a caller's calls are stored. It is the
+// caller's own key unless the caller is new and there are too many callers.
 func (w *window[K]) storageKey(key K) K {
 	n := len(w.young) + len(w.old)
 	if w.known(key) || n < w.keys {
@@ -179,7 +179,7 @@ func (w *window[K]) known(key K) bool {
 
 func (w *window[K]) quota(log []stamp, b, limit int) quota {
 	q := quota{limit: limit, left: limit - count(log, b), until: span}
-	skip := max(0, -q.left) // calls beyond the limit, because a call counted as several
+	skip := max(0, -q.left) // how far the caller is over the limit, because a call counted as several
 	for _, s := range log {
 		if !s.has(b) {
 			continue

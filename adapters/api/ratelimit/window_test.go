@@ -17,8 +17,8 @@ import (
 
 func self(k int) int { return k }
 
-// The window accepts exactly N calls in any minute, no matter when the minute
-// begins. It refuses the next call until the reported wait is over, and then
+// If the limit is N, the window accepts exactly N calls in any minute, no matter when
+// the minute begins. It refuses the next call until the reported wait is over, and then
 // accepts it.
 func TestWindow(t *testing.T) {
 	for _, begin := range []time.Duration{span, span + 59*time.Second, 1234567 * time.Millisecond} {
@@ -154,8 +154,8 @@ func TestWindowAgainstAModel(t *testing.T) {
 	})
 }
 
-// A heavy call is accepted if one more call is left. The caller then waits until
-// enough of its calls stop counting.
+// A heavy call is accepted if at least one call is left. After that, the caller must
+// wait until enough of its calls have stopped counting.
 func TestWindowWithHeavyCalls(t *testing.T) {
 	w := newWindow([classes]int{10}, self, -1)
 	require.Zero(t, w.take(1, AnyCall, 1, span).over)
@@ -168,8 +168,8 @@ func TestWindowWithHeavyCalls(t *testing.T) {
 	require.Zero(t, w.take(1, AnyCall, 1, 2*span+10*time.Second).over)
 }
 
-// Memory stays bounded with a million callers in a minute. A caller that was
-// over its limit before these calls is still over the limit after them.
+// Memory stays bounded even with a million callers in a minute. A caller that was over
+// its limit before their calls is still over its limit afterwards.
 func TestAMillionCallers(t *testing.T) {
 	l := New(Defaults(), nil, func() time.Time { return time.Unix(0, 0) })
 	active := keyOf(netip.MustParseAddr("192.0.2.1"))
