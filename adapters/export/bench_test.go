@@ -11,8 +11,8 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// BenchmarkExport measures the cost of exporting events from a log in memory.
-// `arena bench export` also measures the reads from a node.
+// BenchmarkExport measures the cost of exporting events from an in-memory log. The
+// command `arena bench export` includes the cost of reading from a node.
 func BenchmarkExport(b *testing.B) {
 	log := memory.New()
 	a := arenatest.New(b, log, 7)

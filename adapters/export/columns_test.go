@@ -13,8 +13,8 @@ import (
 	"hexarena/adapters/export"
 )
 
-// docs/analysts.md lists the columns in order and with their types. Both
-// formats have columns of the same names.
+// docs/analysts.md lists the columns of every table in order, with their types. The
+// columns have the same names in both formats.
 func TestAnalystsPageListsEveryColumn(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "analysts.md"))
 	require.NoError(t, err)

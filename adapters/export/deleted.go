@@ -13,16 +13,16 @@ import (
 	"hexarena/eventstore"
 )
 
-// An export never names an account that was deleted before the run. The rows of new
-// matches leave out such owners (owners). Complete files that name an owner who was
-// deleted later are replaced (leaveOut).
+// After a run, the export does not name any account that was deleted before the run.
+// The type owners leaves such owners out of the rows of new matches. The method
+// leaveOut replaces older files that name an owner who has deleted the account since.
 //
-// These two rules leave no gap. A run first determines the end of the log, and then
-// asks which accounts are deleted. So a file whose last match ended at a position
-// leaves out every owner who was deleted before that position. The next run only
-// has to handle deletions after the state's position. There is one exception: in a
-// folder that an earlier version of this program wrote, the next run handles all
-// deletions.
+// Together, the two steps cover every deletion. A run first determines the end of the
+// log, and then asks which accounts are deleted. So if the last match of a file ended
+// at some position, the file leaves out every account that was deleted before that
+// position. The next run only has to handle deletions after the position in the state.
+// There is one exception: if an earlier version of this program wrote the folder, the
+// next run handles all deletions.
 
 // owners finds out which owners have deleted their accounts. It is safe for
 // concurrent use.
@@ -33,7 +33,8 @@ type owners struct {
 	deleted map[string]bool // by id
 }
 
-// leaveOut removes the ids of deleted accounts from the rows of a match.
+// leaveOut removes the ids of owners who have deleted their accounts from the rows of a
+// match.
 func (o *owners) leaveOut(ctx context.Context, r *rows) (err error) {
 	for i := range r.seats {
 		if r.seats[i].OwnerID, err = o.visible(ctx, r.seats[i].OwnerID); err != nil {
@@ -43,8 +44,7 @@ func (o *owners) leaveOut(ctx context.Context, r *rows) (err error) {
 	return nil
 }
 
-// visible returns the id of an owner, or the empty string if the account is
-// deleted.
+// visible returns id, or the empty string if the owner has deleted the account.
 func (o *owners) visible(ctx context.Context, id string) (string, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -67,7 +67,8 @@ func (o *owners) visible(ctx context.Context, id string) (string, error) {
 	return id, nil
 }
 
-// leaveOutDeleted replaces the complete files that name deleted owners.
+// leaveOutDeleted replaces the complete files that name owners who have deleted their
+// accounts.
 func (s *state) leaveOutDeleted(ctx context.Context, log eventstore.Log) error {
 	if s.Last == nil {
 		return nil // there are no complete files
@@ -118,8 +119,8 @@ func deletedAfter(ctx context.Context, log eventstore.Log, p eventstore.Position
 	return nil, context.Cause(ctx)
 }
 
-// leaveOut replaces a file of the table seats if it names one of the owners. The
-// new file is the same as if its matches were exported now.
+// leaveOut replaces a file of the table seats if the file names one of the owners in
+// gone. The new file is the same as if its matches had been exported only now.
 func (s *state) leaveOut(gone map[string]bool, path string) error {
 	old, err := os.Open(path)
 	if err != nil {
@@ -137,8 +138,8 @@ func (s *state) leaveOut(gone map[string]bool, path string) error {
 	return nil
 }
 
-// replace rewrites a file without the given owners, under the same name. Like a
-// run, it writes one match at a time.
+// replace writes a file again, without the owners in gone and under the same name. Like
+// a run, it writes one match at a time.
 func (s *state) replace(gone map[string]bool, old *os.File) (err error) {
 	if _, err := old.Seek(0, io.SeekStart); err != nil {
 		return err

@@ -14,9 +14,9 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// After a deletion, the next run leaves the owner out of all files: those of earlier
-// runs, and those of matches that end after the deletion. The files are the same as
-// those of a single run after the deletion. Files without the owner do not change.
+// After an owner deletes an account, the next run leaves the owner out of all files,
+// both old and new. The files are the same as those of a single run after the deletion.
+// Files that did not name the owner do not change.
 func TestDeletedOwnersAreLeftOut(t *testing.T) {
 	for _, format := range export.Formats {
 		w := newFixture(t)
@@ -52,8 +52,8 @@ func TestDeletedOwnersAreLeftOut(t *testing.T) {
 	}
 }
 
-// An earlier version of the program kept the ids of deleted owners. The next run
-// also replaces the files of that version.
+// An earlier version of the program did not remove the ids of deleted accounts from
+// complete files. The next run replaces such files too.
 func TestFilesOfEarlierVersionsAreReplaced(t *testing.T) {
 	w := newFixture(t)
 	o := options(t.TempDir(), export.JSONL)
@@ -74,7 +74,7 @@ func TestFilesOfEarlierVersionsAreReplaced(t *testing.T) {
 	logtest.RequireSameFiles(t, want, contents(t, o.Dir))
 }
 
-// Only the owners who deleted their accounts are left out.
+// The export leaves out only those owners who have deleted their accounts.
 func TestOtherOwnersStayInTheTables(t *testing.T) {
 	w := newFixture(t)
 	o := options(t.TempDir(), export.JSONL)

@@ -3,13 +3,13 @@
 // docs/analysts.md describes the tables and the files.
 //
 // The ladders determine which matches have ended, and in which order. The rows are
-// built from the matches' streams. Owners appear only as ids, and not at all once
-// they have deleted their accounts.
+// built from the matches' streams. Owners appear only as ids. Owners who have deleted
+// their accounts do not appear at all.
 //
-// A file gets its final name only when it is complete. After that, it changes only
-// to leave out the ids of deleted accounts. The file export.json records the
-// progress. If a run is interrupted at any point, the next run picks up where it
-// stopped. The resulting files are the same as those of an uninterrupted run.
+// A file gets its final name only when it is complete. After that, a run changes the
+// file only to remove the ids of deleted accounts. The file export.json records the
+// progress. If a run is interrupted at any point, the next run continues from there,
+// and the resulting files are the same as those of an uninterrupted run.
 package export
 
 import (
@@ -30,10 +30,10 @@ import (
 type Options struct {
 	Dir     string
 	Format  string                   // one of Formats
-	Mode    string                   // only this ladder; empty for both
-	Since   eventstore.Position      // only matches that ended after this log position
+	Mode    string                   // export only this ladder; if empty, export all
+	Since   eventstore.Position      // export only matches that ended after this log position
 	PerFile int                      // matches in each file
-	Report  func(done, total uint64) // progress, in events of the ladders
+	Report  func(done, total uint64) // called with the progress, in events of the ladders
 }
 
 // Done summarizes what a run has written.
@@ -41,23 +41,23 @@ type Done struct {
 	Matches    int
 	Events     int // events of the matches' streams
 	Partitions int
-	Position   eventstore.Position // the next run begins after this log position
+	Position   eventstore.Position // the next run will begin after this log position
 }
 
 const (
-	maxReaders = 4  // matches that are turned into rows concurrently
-	readAhead  = 32 // matches that wait for an earlier match
+	maxReaders = 4  // number of matches that are turned into rows concurrently
+	readAhead  = 32 // number of matches that may wait for an earlier match
 )
 
-// Run adds the matches that have ended since the last run to the tables in Dir.
-// The message of an error has one line.
+// Run adds the matches that have ended since the last run to the tables in Dir. An
+// error message is a single line.
 func Run(ctx context.Context, log eventstore.Log, o Options) (done Done, err error) {
 	if err := o.check(); err != nil {
 		return Done{}, err
 	}
 	release, err := projections.Lock(o.Dir)
 	if errors.Is(err, projections.ErrInUse) {
-		return Done{}, fmt.Errorf("%s: another export writes there; wait for it or choose another folder", o.Dir)
+		return Done{}, fmt.Errorf("%s: another export is writing to this folder; wait until it ends, or choose another folder", o.Dir)
 	}
 	if err != nil {
 		return Done{}, err
@@ -90,7 +90,8 @@ func (o Options) modes() []string {
 	return ladder.Modes
 }
 
-// job is a match, and the rows that a reader goroutine builds from it.
+// job is a match together with its rows, which a goroutine builds from the match's
+// stream.
 type job struct {
 	ending ending
 	rows   chan *rows // receives one value: nil if the match has no rows
@@ -111,7 +112,7 @@ func (s *state) run(ctx context.Context, log eventstore.Log) (Done, error) {
 	group.Go(func() error {
 		err := readMatches(ctx, log, w, inOrder)
 		if err == nil {
-			close(inOrder) // closing the channel completes the last partition, which must not happen after an error
+			close(inOrder) // only after success, because closing the channel completes the last partition
 		}
 		return err
 	})
@@ -126,8 +127,8 @@ func (s *state) run(ctx context.Context, log eventstore.Log) (Done, error) {
 	return done, err
 }
 
-// readMatches reads several matches of a walk concurrently, and sends them to
-// inOrder in the order of the walk.
+// readMatches reads the matches of a walk, several of them concurrently, and sends them
+// to inOrder in the order of the walk.
 func readMatches(ctx context.Context, log eventstore.Log, w walk, inOrder chan<- job) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxReaders)
@@ -201,8 +202,8 @@ func (s *state) write(ctx context.Context, inOrder <-chan job) (done Done, err e
 	return done, s.finish(&p)
 }
 
-// receive returns the next value of a channel, and false after the last value.
-// It also watches ctx, because a run that fails cancels ctx and leaves its
+// receive returns the next value of a channel. After the last value, more is false.
+// receive also watches ctx, because a run that fails cancels ctx and leaves its
 // channels open.
 func receive[T any](ctx context.Context, from <-chan T) (value T, more bool, err error) {
 	select {

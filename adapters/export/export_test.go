@@ -24,7 +24,7 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// readAll reads a table of JSON lines.
+// readAll reads all rows of a table from its JSON lines.
 func readAll[R any](t *testing.T, dir, table string) (all []R) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, table, "*.jsonl"))
@@ -43,7 +43,7 @@ func readAll[R any](t *testing.T, dir, table string) (all []R) {
 
 type row = map[string]any
 
-// Running matches and matches that never started have no rows.
+// The tables contain no rows for running matches and for matches that never started.
 func TestTablesHoldTheEndedMatchesInLadderOrder(t *testing.T) {
 	w := newFixture(t)
 	dir := t.TempDir()
@@ -86,7 +86,7 @@ func TestTablesHoldTheEndedMatchesInLadderOrder(t *testing.T) {
 	require.NotEmpty(t, readAll[row](t, dir, "trades"))
 }
 
-// requireDecisions compares the decisions with the outcome counts of each
+// requireDecisions compares the rows of decisions with the outcome counts of each
 // match.
 func requireDecisions(t *testing.T, w *fixture, decisions []row) {
 	t.Helper()
@@ -229,7 +229,7 @@ func (c cut) ReadAll(ctx context.Context, from eventstore.Position, o eventstore
 	}
 }
 
-// A run replaces the files of an earlier run that was killed between two renames.
+// If a run is killed between two renames, the next run replaces its files.
 func TestRunReplacesUnfinishedFiles(t *testing.T) {
 	w := newFixture(t)
 	whole, broken := t.TempDir(), t.TempDir()

@@ -19,7 +19,7 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// fixture is an arena with running matches, and with matches of both modes that
+// fixture is an arena with running matches, and with matches of both modes that have
 // ended in every possible way.
 type fixture struct {
 	arena *arenatest.Arena
@@ -98,7 +98,8 @@ func run(t *testing.T, ctx context.Context, log eventstore.Log, o export.Options
 	return done
 }
 
-// contents returns the files of a folder by path, without the lock.
+// contents returns the contents of all files in a folder by path, except for the lock
+// file.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

@@ -82,8 +82,8 @@ func readParquet[R any](f *os.File) iter.Seq2[R, error] {
 	}
 }
 
-// rowGroup is the number of rows in a row group of a Parquet file. Readers load one
-// group at a time, and the writer buffers one group.
+// rowGroup is the number of rows in a row group of a Parquet file. A program that reads
+// the file loads one group at a time, and the export buffers one group while it writes.
 const rowGroup = 100_000
 
 // parquetFile writes the rows as columns of a Parquet file.

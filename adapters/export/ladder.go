@@ -17,20 +17,20 @@ type ending struct {
 	matchID string
 	rated   []ladder.RatedSeat    // nil if the match was aborted
 	why     string                // the reason for an abort
-	match   []eventstore.Recorded // nil if it must be read from its stream
-	nth, of uint64                // the ending is event number nth of the ladder events that this run reads
+	match   []eventstore.Recorded // nil if the match must be read from its stream
+	nth, of uint64                // this run reads of ladder events, and the ending is event number nth
 }
 
 // walk describes the part of the log that a run reads.
 type walk struct {
-	first map[string]eventstore.Revision // by mode: the first event of the mode's ladder to read
+	first map[string]eventstore.Revision // for each mode, the first event to read from its ladder
 	from  eventstore.Position
 	head  eventstore.Position
 	total uint64 // events of these ladders
 }
 
-// openWalk determines the part of the log to read. It ends at the current end of
-// the log. The next run reads later events.
+// openWalk determines the part of the log that this run reads, which ends at the
+// current end of the log. The next run reads later events.
 func (s *state) openWalk(ctx context.Context, log eventstore.Log) (w walk, err error) {
 	w = walk{first: map[string]eventstore.Revision{}, from: eventstore.EndPosition}
 	if w.head, err = eventstore.Head(ctx, log); err != nil {
@@ -57,12 +57,12 @@ func (s *state) openWalk(ctx context.Context, log eventstore.Log) (w walk, err e
 // rest is the part of a stream after a position of the log.
 type rest struct {
 	revision eventstore.Revision
-	position eventstore.Position // of the first event; EndPosition if no event is left
-	left     uint64              // the number of events in the rest
+	position eventstore.Position // position of the first event; EndPosition if no events are left
+	left     uint64              // the number of events in this part
 }
 
-// restAfter finds the first event of a stream after a position, by a binary search.
-// The position may lie between two events.
+// restAfter finds the part of a stream after a position by binary search. The position
+// may lie between two events.
 func restAfter(ctx context.Context, log eventstore.Log, stream eventstore.StreamID, p eventstore.Position) (at rest, err error) {
 	var count uint64
 	for r, err := range log.Read(ctx, stream, eventstore.EndRevision, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
@@ -87,8 +87,8 @@ func restAfter(ctx context.Context, log eventstore.Log, stream eventstore.Stream
 	return at, err
 }
 
-// endings yields the ends of matches in the order of the log. If this read of the
-// log has collected all events of a match, its ending includes them.
+// endings yields the endings of matches in the order of the log. If it has read all
+// events of a match, the match's ending includes them.
 func (w walk) endings(ctx context.Context, log eventstore.Log) iter.Seq2[ending, error] {
 	return func(yield func(ending, error) bool) {
 		if w.total == 0 {
@@ -110,7 +110,7 @@ func (w walk) endings(ctx context.Context, log eventstore.Log) iter.Seq2[ending,
 			}
 			e, ok, err := endingOf(r)
 			if ok {
-				e.match = matches.Take(e.matchID) // also for ladders that are not exported, to free the memory
+				e.match = matches.Take(e.matchID) // even if the ladder is not exported, to free the memory
 			}
 			if first, ours := w.first[mode]; !ours || r.Revision < first {
 				continue
@@ -124,8 +124,7 @@ func (w walk) endings(ctx context.Context, log eventstore.Log) iter.Seq2[ending,
 	}
 }
 
-// endingOf decodes a ladder's event. It returns false if the event does not end a
-// match.
+// endingOf decodes an event of a ladder. ok is false if the event does not end a match.
 func endingOf(r eventstore.Recorded) (e ending, ok bool, err error) {
 	decoded, err := ladder.Decode(r.Type, r.Data)
 	if err != nil {

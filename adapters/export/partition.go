@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// partition is a set of new files, one for each table. Its name is the log
-// position after which it begins. The files have temporary names until all of
-// them are complete.
+// partition is a set of new files, one for each table. It is named after the log
+// position after which it begins. The files have temporary names until all of them are
+// complete.
 type partition struct {
 	matches int
 	files   []*file
@@ -23,7 +23,7 @@ type partition struct {
 	stopped bool
 }
 
-// file is one table's file of a partition.
+// file is the file of one table in a partition.
 type file struct {
 	f       *os.File
 	buffer  *bufio.Writer
@@ -32,7 +32,7 @@ type file struct {
 	path    string     // the final name
 }
 
-// maxQueued limits the matches that wait for a table's writer.
+// maxQueued is the maximum number of matches that wait to be written to a table.
 const maxQueued = 8
 
 // openPartition begins a partition after the state's position. A separate goroutine
@@ -99,7 +99,7 @@ func (f *file) publish() error {
 	return errors.Join(f.f.Close(), os.Rename(f.f.Name(), f.path), syncFolder(filepath.Dir(f.path)))
 }
 
-// discard removes the file, unless it has its final name.
+// discard removes the file unless it already has its final name.
 func (f *file) discard() error {
 	_ = f.f.Close() // its content is discarded
 	if err := os.Remove(f.f.Name()); !errors.Is(err, os.ErrNotExist) {
@@ -108,7 +108,7 @@ func (f *file) discard() error {
 	return nil
 }
 
-// stop ends the writers, waits for them, and returns their first error.
+// stop ends the writing goroutines, waits for them, and returns their first error.
 func (p *partition) stop() error {
 	if !p.stopped {
 		p.stopped = true

@@ -26,7 +26,7 @@ func python(t *testing.T) string {
 	return path
 }
 
-// standing is one line of the leaderboard that a recipe in the docs prints.
+// standing is one line of the leaderboard that the recipes in the docs print.
 type standing struct {
 	Rank        int     `json:"rank"`
 	BotID       string  `json:"bot_id"`
@@ -61,7 +61,8 @@ func TestRecipesComputeTheLeaderboardOfTheArena(t *testing.T) {
 	}
 }
 
-// Each SQL statement and the pandas call in docs/analysts.md must return rows.
+// Each SQL statement in docs/analysts.md returns rows, and so does the pandas call
+// there.
 func TestStatementsOfTheDocsReturnRows(t *testing.T) {
 	interpreter := python(t)
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "analysts.md"))

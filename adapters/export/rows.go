@@ -46,7 +46,7 @@ func readMatch(ctx context.Context, log eventstore.Log, e ending, known *owners)
 type builder struct {
 	*rows
 	match Match
-	last  [game.MaxSeats]int // by seat: the index of its latest decision, plus one
+	last  [game.MaxSeats]int // for each seat, the index of its latest decision, plus one
 }
 
 func rowsOf(e ending, h *frames.History) (*rows, error) {
@@ -140,7 +140,7 @@ func (b *builder) add(e match.Event, at instant) error {
 	return nil
 }
 
-// decide adds a decision that the latest public event closed.
+// decide adds the row of a decision that the latest public event closed.
 func (b *builder) decide(seat int, d Decision) {
 	d.MatchID, d.Seat, d.Seq, d.Turn = b.match.MatchID, int32(seat), b.match.Events, b.match.Turns
 	b.decisions = append(b.decisions, d)
@@ -148,9 +148,10 @@ func (b *builder) decide(seat int, d Decision) {
 	b.seats[seat].Decisions++
 }
 
-// act adds an answered decision with its action. If the decision failed, act
-// sets the default action in the decision's existing row. Actions of a resigned
-// seat have no decision, because the arena sent that seat no request.
+// act adds the row of an answered decision, with its action. If the decision failed,
+// its row already exists, and act sets the default action in that row. The actions of a
+// resigned seat do not belong to decisions, because the arena sends requests only to
+// seats that have not resigned.
 func (b *builder) act(e match.ActionPlayed, at instant) {
 	if n := b.last[e.Seat]; n > 0 && b.decisions[n-1].Decision == int32(e.Decision) {
 		b.decisions[n-1].Action = object(e.Action)

@@ -17,15 +17,15 @@ import (
 	"hexarena/eventstore"
 )
 
-// stateFile records the progress in a folder.
+// stateFile is the name of the file that records the progress in a folder.
 const stateFile = "export.json"
 
 // schema is the version of the state file. In a folder of version 1, complete files
 // may name owners whose accounts were deleted at any time.
 const schema = 2
 
-// state is the progress and the options of the export in a folder. A run saves the
-// state before the first file and after each partition.
+// state contains the progress and the options of the export in a folder. A run saves
+// the state before it creates the first file, and after each partition.
 type state struct {
 	Schema int                 `json:"schema"`
 	Format string              `json:"format"`
@@ -35,24 +35,24 @@ type state struct {
 	Matches int `json:"matches"`
 
 	options Options
-	next    progress // the progress once the open partition is complete
+	next    progress // what the progress will be when the open partition is complete
 }
 
 // progress describes how much has been exported.
 type progress struct {
-	Position eventstore.Position `json:"position"` // log position of the last exported ending
+	Position eventstore.Position `json:"position"` // log position of the last ending that was exported
 	Last     *anchor             `json:"last"`     // the event of that ending; null before the first ending
 }
 
-// anchor is an event that identifies the log.
+// anchor is an event by which a run recognizes the log.
 type anchor struct {
 	Stream   eventstore.StreamID `json:"stream"`
 	Revision eventstore.Revision `json:"revision"`
 	ID       uuid.UUID           `json:"id"`
 }
 
-// begin loads the state and checks that the log and the options match it. It
-// also removes unfinished files of a run that was killed.
+// begin loads the state and checks that the log and the options match it. It also
+// removes the unfinished files of a run that was killed.
 func begin(ctx context.Context, log eventstore.Log, o Options) (*state, error) {
 	s, err := load(o)
 	if err != nil {
@@ -78,15 +78,15 @@ func modeText(mode string) string {
 	return "mode " + mode
 }
 
-// load reads the state. If the folder has neither state nor tables, load creates the
-// state.
+// load reads the state. If the folder contains neither a state nor tables, load creates
+// a new state.
 func load(o Options) (*state, error) {
 	path := filepath.Join(o.Dir, stateFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		for _, t := range tables {
 			if files, _ := filepath.Glob(filepath.Join(o.Dir, t.name, "*")); len(files) > 0 {
-				return nil, fmt.Errorf("%s contains files of an export, but not %s, which stores the export's progress: use another folder", o.Dir, stateFile)
+				return nil, fmt.Errorf("%s contains files of an export, but the file %s, which records the progress, is missing: use another folder", o.Dir, stateFile)
 			}
 		}
 		s := &state{Schema: schema, Format: o.Format, Mode: o.Mode, Since: o.Since, progress: progress{Position: o.Since}, options: o}
@@ -107,7 +107,7 @@ func load(o Options) (*state, error) {
 	return s, nil
 }
 
-// sameLog checks that the log contains the last exported ending.
+// sameLog checks that the log contains the last ending that was exported.
 func (s *state) sameLog(ctx context.Context, log eventstore.Log) error {
 	if s.Last == nil {
 		return nil
@@ -123,8 +123,8 @@ func (s *state) sameLog(ctx context.Context, log eventstore.Log) error {
 	return errors.Join(ctx.Err(), errors.New("the folder contains an export of another log: use another folder"))
 }
 
-// pass records that the run has processed an ending. Its match is in the open
-// partition, or has no rows.
+// pass records that the run has processed an ending, which means that the match is in
+// the open partition or has no rows.
 func (s *state) pass(e ending) {
 	s.next = progress{e.event.Position, &anchor{e.event.Stream, e.event.Revision, e.event.ID}}
 }
@@ -160,7 +160,7 @@ func (s *state) save() error {
 }
 
 // sweep removes the files of partitions after the state's position, and files with
-// temporary names. Only a run that was killed leaves such files.
+// temporary names. Only a run that was killed leaves such files behind.
 func (s *state) sweep() error {
 	for _, t := range tables {
 		dir := filepath.Join(s.options.Dir, t.name)

@@ -8,9 +8,8 @@ import (
 )
 
 // The types below are the rows of the tables (docs/analysts.md, "As tables"). New
-// columns are added after the existing columns. A column is never renamed, and
-// its meaning never changes. A field with a pointer type is a column that may be
-// null.
+// columns may only be added after the existing columns. A column is never renamed, and
+// its meaning never changes. A field with a pointer type is a column that may be null.
 
 // Match is a row of the table matches: an ended match.
 type Match struct {
@@ -32,8 +31,8 @@ type Match struct {
 	SeedKey    string  `json:"seed_key" parquet:"seed_key,dict"`
 }
 
-// Seat is a row of the table seats: one bot in a match. OwnerID is empty if the
-// owner has deleted the account.
+// Seat is a row of the table seats: one bot in one match. OwnerID is empty if the owner
+// has deleted the account.
 type Seat struct {
 	MatchID    string `json:"match_id" parquet:"match_id,dict"`
 	Seat       int32  `json:"seat" parquet:"seat"`

@@ -9,8 +9,8 @@ import (
 	"hexarena/domain/match"
 )
 
-// greedy is a strategy that works towards the best possible purchase, trades
-// for the missing cards, and robs the leader.
+// greedy is a strategy that works toward the best possible purchase, trades for the
+// missing cards, and robs the leader.
 type greedy struct {
 	rng *rand.Rand
 	now thisTurn
@@ -34,8 +34,8 @@ func (b *greedy) answer(r *match.Request) (a game.Action, talk string) {
 	}
 }
 
-// setup chooses the vertex with the most pips, including a bonus for new
-// resources. It chooses the road that leads towards the next best vertex.
+// setup chooses the vertex with the most pips, plus a bonus for new resources. It
+// chooses the road that leads toward the next best vertex.
 func (b *greedy) setup(t *table) game.Action {
 	var have [board.Resources]int
 	for v, town := range t.towns {
@@ -89,8 +89,8 @@ func (b *greedy) turn(t *table) (a game.Action, talk string) {
 	return game.Action{Type: game.EndTurn}, talk
 }
 
-// goal returns the next purchase to work towards. If nothing is left to buy, it
-// returns false and an action that costs nothing.
+// goal returns the next purchase to work toward. If nothing is left to buy, it returns
+// false and an action that costs nothing.
 func (b *greedy) goal(t *table) (game.Action, bool) {
 	settlements, cities, roads := t.settlementSpots(false), t.citySpots(), t.roadSpots()
 	pips := func(v uint8) int { n, _ := t.pips(v); return n }
@@ -121,13 +121,14 @@ func missing(hand, cost game.Cards) (lack, spare game.Cards) {
 	return lack, spare
 }
 
-// mostFrequent returns the first of the most frequent resources.
+// mostFrequent returns the most frequent resource. If several are equally frequent, it
+// returns the first of them.
 func mostFrequent(c game.Cards) board.Resource {
 	return board.Resource(slices.Index(c[:], slices.Max(c[:])))
 }
 
-// playCard plays a dev card, at most one in each turn. It plays a windfall or
-// an embargo only to get missing cards.
+// playCard plays at most one dev card in each turn. It plays a windfall or an embargo
+// only to get missing cards.
 func (b *greedy) playCard(t *table, cost game.Cards) (game.Action, bool) {
 	if b.now.played {
 		return game.Action{}, false
@@ -186,7 +187,7 @@ func (b *greedy) accepts(t *table) bool {
 	return helps && spare.Covers(game.Cards(o.Get)) && t.Scores[o.From] < game.PointsToWin-2
 }
 
-// discard chooses spare cards first, and cards that the goal needs last.
+// discard gives up spare cards first, and cards that the goal needs last.
 func (b *greedy) discard(t *table) (drop game.Cards) {
 	goal, _ := b.goal(t)
 	hand := game.Cards(t.Hand)

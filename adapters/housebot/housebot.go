@@ -1,7 +1,7 @@
-// Package housebot serves the arena's own bots. Like the bots of owners, they are
-// HTTP servers that answer /ping and play over a WebSocket. They know the rules,
-// the board and the requests that every bot gets, and use nothing else from the
-// arena. Start with Handler.
+// Package housebot implements the arena's own bots. Like the bots of owners, they are
+// HTTP servers that respond to /ping and play over a WebSocket. They share the code for
+// the rules, the board and the requests with the arena, but they know nothing that
+// other bots do not know. Start with [Handler].
 package housebot
 
 import (
@@ -31,8 +31,8 @@ import (
 	"hexarena/domain/match"
 )
 
-// strategy makes a bot's decisions in one match. If talk is empty, the answer has
-// no talk.
+// strategy makes a bot's decisions in one match. If the returned talk is empty, the
+// answer contains no talk.
 type strategy interface {
 	answer(r *match.Request) (a game.Action, talk string)
 }
@@ -48,15 +48,15 @@ func Names() []string { return slices.Sorted(maps.Keys(strategies)) }
 // Options configure a bot.
 type Options struct {
 	Name      string            // one of Names
-	PublicKey ed25519.PublicKey // the arena's key; nil: accept unsigned upgrades
-	Recipient string            // the host of the bot's URL, or <bot id>@<host>; empty: accept upgrades for any recipient
+	PublicKey ed25519.PublicKey // the arena's key; if nil, the bot accepts unsigned upgrades
+	Recipient string            // the host of the bot's URL, or <bot id>@<host>; if empty, the bot accepts upgrades for any recipient
 	Think     time.Duration     // delay before each answer
 	Seed      uint64            // seeds the bot's random choices, together with the match id
-	Secret    []byte            // key of the bot's nonces, known only to its owner; empty: a random key
+	Secret    []byte            // key for the bot's nonces, known only to its owner; if empty, the bot uses a random key
 	Logger    *slog.Logger
 }
 
-// Handler returns the bot's HTTP handler. It serves all paths.
+// Handler returns the bot's HTTP handler. The handler serves all paths.
 func Handler(o Options) (http.Handler, error) {
 	if strategies[o.Name] == nil {
 		return nil, fmt.Errorf("unknown house bot %q; choose one of %s", o.Name, strings.Join(Names(), ", "))
@@ -85,9 +85,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // the bot's clock (docs/protocol.md, "Verify the upgrade").
 const maxSkew = 30 * time.Second
 
-// verified checks the signature that covers the recipient. A bot that does not know
-// its own recipient name can check only the other signature. Another bot could
-// relay an upgrade with that signature.
+// verified checks the signature that covers the recipient. If the bot does not know its
+// own recipient name, verified can check only the other signature, so another bot could
+// relay an upgrade that was meant for itself.
 func (s *server) verified(h http.Header) bool {
 	timestamp := h.Get("x-arena-timestamp")
 	ms, err := strconv.ParseInt(timestamp, 10, 64)
@@ -140,7 +140,7 @@ func (s *server) play(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if err := s.reply(r.Context(), conn, strategy, frame); err != nil {
-			s.Logger.Warn("could not answer a request for a decision", "match", id, "error", err)
+			s.Logger.Warn("could not answer a decision request", "match", id, "error", err)
 			return
 		}
 	}
@@ -165,8 +165,7 @@ func (s *server) reply(ctx context.Context, conn *websocket.Conn, strategy strat
 	return conn.Write(ctx, websocket.MessageText, answer)
 }
 
-// respond asks a strategy for its answer, and returns the answer in the form in
-// which the bot sends it.
+// respond asks a strategy for an action, and returns the answer that the bot sends.
 func respond(s strategy, r *match.Request) match.Response {
 	a, talk := s.answer(r)
 	action := match.ActionJSON(a)

@@ -73,8 +73,8 @@ func TestHouseBotsPlayByTheRules(t *testing.T) {
 	require.Greater(t, wins["greedy"], wins["random"])
 }
 
-// ask sends a request to a bot and returns the answer. It encodes and decodes
-// both as JSON, as a socket does.
+// ask sends a request to a bot and returns the answer. Both the request and the answer
+// go through JSON, as they would over a socket.
 func ask(t *testing.T, bot strategy, m match.Match, d match.Decision) []byte {
 	t.Helper()
 	r := m.Request(d)
@@ -99,7 +99,8 @@ func signed(key ed25519.PrivateKey, matchID, recipient string) http.Header {
 func TestServer(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(nil)
 	require.NoError(t, err)
-	// This is a published vector of HMAC-SHA256 with the key "Jefe" (RFC 4231, test case 2).
+	// This is a published test vector for HMAC-SHA256 with the key "Jefe" (RFC 4231,
+	// test case 2).
 	const id, nonce = "what do ya want for nothing?", "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
 	h, err := Handler(Options{Name: "greedy", PublicKey: public, Secret: []byte("Jefe"), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
@@ -167,7 +168,7 @@ func TestServer(t *testing.T) {
 		}
 	}
 
-	// Bots that are given no secret use different random secrets.
+	// Bots without a given secret use different random secrets.
 	nonces := map[string]bool{}
 	for range 2 {
 		h, err := Handler(Options{Name: "random", Logger: slog.New(slog.DiscardHandler)})

@@ -1,7 +1,7 @@
 package housebot
 
-// thisTurn records the bot's own actions in the current turn, because a view does
-// not contain them.
+// thisTurn records what the bot has already done in the current turn, because a view
+// does not show it.
 type thisTurn struct {
 	turn   int
 	played bool // whether the bot played a dev card
@@ -16,8 +16,7 @@ func (t *thisTurn) at(turn int) {
 	}
 }
 
-// talk returns message if it has not returned a message in this turn yet, and
-// "" otherwise.
+// talk returns message for the first call in a turn, and "" for later calls.
 func (t *thisTurn) talk(message string) string {
 	if t.talked || message == "" {
 		return ""

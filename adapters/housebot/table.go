@@ -17,7 +17,7 @@ var costs = map[game.Type]game.Cards{
 	game.BuyDev:          {board.Wool: 1, board.Grain: 1, board.Ore: 1},
 }
 
-// table is a view together with indexes of its towns and roads.
+// table is a view with indexes of its towns and roads.
 type table struct {
 	*match.View
 	towns   [board.Vertices]*match.Town
@@ -58,8 +58,8 @@ func (t *table) touches(v uint8) bool {
 	return false
 }
 
-// settlementSpots lists the vertices where the viewer may build a settlement.
-// During setup, these are all open vertices.
+// settlementSpots lists the vertices where the viewer may build a settlement. During
+// setup, it lists all open vertices.
 func (t *table) settlementSpots(setup bool) []uint8 {
 	var spots []uint8
 	if !setup && t.mine.settlements >= game.MaxSettlements {
@@ -73,8 +73,8 @@ func (t *table) settlementSpots(setup bool) []uint8 {
 	return spots
 }
 
-// citySpots lists the viewer's settlements, if the viewer has a city piece
-// left.
+// citySpots lists the viewer's settlements. It lists none if the viewer has no city
+// pieces left.
 func (t *table) citySpots() []uint8 {
 	var spots []uint8
 	for v, town := range t.towns {
@@ -107,8 +107,8 @@ func (t *table) reaches(v uint8) bool {
 	return t.touches(v)
 }
 
-// pips returns how many of the 36 possible rolls produce a card at a vertex, in
-// total and by resource.
+// pips returns how many of the 36 possible rolls produce a card at a vertex, both in
+// total and for each resource.
 func (t *table) pips(v uint8) (total int, by [board.Resources]int) {
 	for _, h := range board.VertexHexes[v] {
 		if h == board.None || t.Board.Hexes[h].Token == nil {
@@ -122,7 +122,7 @@ func (t *table) pips(v uint8) (total int, by [board.Resources]int) {
 	return total, by
 }
 
-// rate returns the number of cards that the viewer pays the bank for one card.
+// rate returns how many cards of a resource the viewer pays the bank for one card.
 func (t *table) rate(r board.Resource) int {
 	rate := 4
 	for _, p := range t.Board.Ports {
@@ -143,8 +143,8 @@ func (t *table) affords(purchase game.Type) bool {
 	return game.Cards(t.Hand).Covers(costs[purchase])
 }
 
-// prospect returns the highest number of pips among the open vertices at v and next
-// to v. It adds a bonus of 3 to the vertex v itself.
+// prospect returns the highest number of pips of the open vertices at v and next to v.
+// The vertex v gets a bonus of 3.
 func (t *table) prospect(v uint8) int {
 	best := 0
 	if !t.blocked.Has(v) {
@@ -185,9 +185,9 @@ func (t *table) banditMove() (hex, victim uint8) {
 	return hex, victim
 }
 
-// harm returns a score for moving the bandit to a hex: positive for harm to rivals,
-// negative for harm to the viewer. victim is the rival with the most cards at the
-// hex, or board.None.
+// harm returns a score for moving the bandit to a hex. Harm to rivals raises the score,
+// and harm to the viewer lowers it. victim is the rival at the hex with the most cards,
+// or board.None.
 func (t *table) harm(h uint8) (score int, victim uint8) {
 	token := t.Board.Hexes[h].Token
 	if token == nil {
@@ -236,7 +236,7 @@ func (t *table) play(card game.DevCard, one, two board.Resource) (a game.Action,
 	return a, true
 }
 
-// offerTrade offers all seats one card in exchange for another.
+// offerTrade returns an offer to all seats of one card in exchange for another.
 func offerTrade(give, get board.Resource) game.Action {
 	a := game.Action{Type: game.OfferTrade, To: board.None}
 	a.Giving[give], a.Taking[get] = 1, 1

@@ -9,7 +9,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// observation is the state of the stream arena-player when it was read.
+// observation is the state of the stream arena-player at the time of a read.
 type observation struct {
 	player   arena.Player
 	revision eventstore.Expected
@@ -52,10 +52,10 @@ func (l *Lease) observe(ctx context.Context) (observation, error) {
 	return observation{player: p, revision: revision, at: time.Now()}, err
 }
 
-// claim appends a claim at the exact revision that the decision was based on. If
-// the stream is new, claim first limits the stream to its last event. If the
-// outcome of the append is unknown, the next process on the same folder can take
-// the lease back immediately.
+// claim appends a claim at exactly the revision on which the decision was based. If the
+// stream is new, claim first configures it to keep only its last event. If the outcome
+// of the append is unknown, the next process on the same folder can take the lease back
+// immediately.
 func (l *Lease) claim(ctx context.Context, seen observation, events []arena.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, Length)
 	defer cancel()

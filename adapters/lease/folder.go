@@ -19,10 +19,10 @@ const (
 	idName   = "player.id"
 )
 
-// openFolder locks an existing data folder, so that only this process plays
-// from the folder. It returns the folder's id, which never changes. The first
-// call for a folder creates the id. The operating system releases the lock when
-// the process ends.
+// openFolder locks an existing data folder, so that no other process can play from it.
+// It returns the folder's id, which the first call for the folder creates and which
+// never changes after that. The operating system releases the lock when the process
+// ends.
 func openFolder(path string) (id string, lock io.Closer, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
@@ -43,9 +43,9 @@ func openFolder(path string) (id string, lock io.Closer, err error) {
 	return id, lock, nil
 }
 
-// readOrCreateID returns the id in a file. If a crash left an empty or incomplete
-// id, readOrCreateID replaces it. The only effect of a new id is that this process
-// may have to wait for the lease.
+// readOrCreateID returns the id in a file. If a crash left an empty or incomplete id,
+// readOrCreateID creates a new id. With a new id, this process may have to wait for the
+// lease, but nothing else changes.
 func readOrCreateID(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -82,7 +82,7 @@ func TestTornIDIsReplaced(t *testing.T) {
 func TestUnreadableIDIsAnError(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "player.id"), 0o700))
-	for range 2 { // the first failure releases the lock
+	for range 2 { // the second call shows that the first failure released the lock
 		_, err := lease.Acquire(t.Context(), memory.New(), folder)
 		require.ErrorContains(t, err, "player id")
 	}

@@ -1,6 +1,7 @@
-// Package lease ensures that only one process on a log plays, which means that
-// it seats tables and referees matches. Call [Acquire], play until [Lease.Lost]
-// closes, and call [Lease.Release] after everything that plays has stopped.
+// Package lease ensures that only one of the processes that share a log plays, which
+// means that it seats tables and referees matches. Call [Acquire], play until the
+// channel [Lease.Lost] is closed, and call [Lease.Release] after everything that plays
+// has stopped.
 //
 // The package does not know which matches are played.
 package lease
@@ -20,42 +21,42 @@ import (
 
 // The durations of a lease ("Who plays" in docs/architecture.md).
 const (
-	Length     = 15 * time.Second // how long a lease is valid, counted from the start of the last stored renewal
+	Length     = 15 * time.Second // how long a lease is valid after the start of the last stored renewal
 	renewEvery = 5 * time.Second
-	retryAfter = time.Second // between failed renewals, and between reads of another holder's lease
+	retryAfter = time.Second // wait after a failed renewal, and between reads of another holder's lease
 )
 
-// ErrUnrenewed reports that a lease ran out because the log did not store a
-// renewal in time.
+// ErrUnrenewed reports that a lease expired because the log did not store a renewal in
+// time.
 var ErrUnrenewed = errors.New("the lease could not be renewed in time")
 
 var kind = eventstore.Kind[arena.Player, arena.Event]{Decode: arena.DecodePlayer, Evolve: arena.EvolvePlayer}
 
 // Lease is the right to play, from Acquire until Lost or Release.
 //
-// The stream arena-player contains one event: the last claim, renewal or
-// release. A claim raises the generation, which is the fencing token. A renewal
-// or a release of an older generation stores nothing. Each write is appended at
-// the exact revision that the decision was based on, so one of two concurrent
-// claims fails.
+// The stream arena-player contains one event: the last claim, renewal or release. A
+// claim raises the generation, which is the fencing token. A renewal or a release of an
+// older generation stores nothing. Each write is appended at exactly the revision on
+// which the decision was based, so if two processes claim the lease concurrently, only
+// one of them succeeds.
 //
-// No process trusts the clock of another process. The holder counts Length from the
-// start of its last stored write, on its monotonic clock, and then stops. A waiting
-// process counts Length from the end of its first read. It claims the lease only if
-// the stream has not changed since that read. The holder began its last stored
-// write before that read ended. So the holder stops first, unless its process is
-// paused.
+// No process trusts the clock of another process. The holder stops when Length has
+// passed on its own monotonic clock since the start of its last stored write. A waiting
+// process waits until Length has passed since the end of its first read, and claims the
+// lease only if the stream has not changed since that read. In that case, the holder
+// began its last stored write before that read ended. So the holder stops first, unless
+// its process is paused.
 //
-// A holder that was paused for longer than Length may still try to write when it
-// runs again. The lease cannot prevent this, but the exact revisions in the streams
-// of the ladders and the matches can: once the new holder has written to a stream,
-// the old holder's writes to it fail.
+// A holder that was paused for longer than Length may still try to write when it runs
+// again. The lease cannot prevent this. Instead, the expected revisions of appends to
+// ladders and matches do: once the new holder has written to a stream, the old holder's
+// writes to that stream fail.
 type Lease struct {
 	log        eventstore.Log
 	holder     string    // the id of the data folder
 	folder     io.Closer // unlocks the data folder
 	host       string
-	generation uint64 // the generation of this claim; set once by Acquire
+	generation uint64 // the generation of this claim; set once, by Acquire
 
 	renewed time.Time // start of the last stored write; owned by renewLoop after Acquire
 
@@ -66,15 +67,14 @@ type Lease struct {
 	release sync.Once
 }
 
-// Acquire takes the lease for the process that uses a data folder, and renews it
-// until Release.
+// Acquire takes the lease for the process that uses a data folder. It renews the lease
+// in the background until Release.
 //
-// If the same folder held the lease before a crash, Acquire takes the lease
-// back immediately. If another process holds the lease, Acquire watches the
-// lease for Length. It takes the lease if the holder releases it or stops
-// renewing it. Otherwise, it fails with *arena.HeldError. If another process
-// uses the folder, Acquire fails immediately. ctx applies only to Acquire, not
-// to the lease.
+// If the same folder held the lease before a crash, Acquire takes the lease back
+// immediately. If another process holds the lease, Acquire watches the lease for
+// Length, and takes it if the holder releases it or stops renewing it. Otherwise,
+// Acquire fails with *arena.HeldError. If another process uses the folder, Acquire
+// fails immediately. ctx applies only to Acquire, not to the lease.
 func Acquire(ctx context.Context, log eventstore.Log, dataFolder string) (*Lease, error) {
 	id, folder, err := openFolder(dataFolder)
 	if err != nil {
@@ -96,24 +96,22 @@ func Acquire(ctx context.Context, log eventstore.Log, dataFolder string) (*Lease
 	return l, nil
 }
 
-// Holder returns the id of the data folder. Events identify the holder by this
-// id.
+// Holder returns the id of the data folder, by which events identify the holder.
 func (l *Lease) Holder() string { return l.holder }
 
-// Lost returns a channel that is closed when another process has taken the
-// lease, or when the lease could not be renewed for Length. The process must
+// Lost returns a channel that is closed when the lease is lost: either another process
+// has taken the lease, or this process could not renew it for Length. The process must
 // then stop playing immediately. Release does not close the channel.
 func (l *Lease) Lost() <-chan struct{} { return l.held.Done() }
 
-// Err returns nil until the channel of Lost is closed. Then it returns the
-// reason: arena.ErrNotPlaying or ErrUnrenewed.
+// Err returns nil until the channel Lost is closed. After that, it returns the reason:
+// arena.ErrNotPlaying or ErrUnrenewed.
 func (l *Lease) Err() error { return context.Cause(l.held) }
 
-// Release releases the lease, so that another process may play immediately, and
-// unlocks the data folder. Call it after everything that plays has stopped. If
-// the lease is lost, Release only unlocks the folder. If the log does not store
-// the release, other processes wait until the lease has run out. Only the first
-// call has an effect.
+// Release releases the lease, so that another process may play immediately, and unlocks
+// the data folder. Call it after everything that plays has stopped. If the lease is
+// lost, Release only unlocks the folder. If the log does not store the release, other
+// processes wait until the lease expires. Only the first call has an effect.
 func (l *Lease) Release(ctx context.Context) error {
 	var err error
 	l.release.Do(func() {
@@ -135,7 +133,7 @@ func (l *Lease) giveUp(ctx context.Context) error {
 	return nil
 }
 
-// handle calls decide with this claim, and appends the returned events.
+// handle passes this claim to decide, and appends the events that decide returns.
 func (l *Lease) handle(ctx context.Context, decide func(p arena.Player, holder string, generation uint64) ([]arena.Event, error)) error {
 	_, _, err := kind.Handle(ctx, l.log, arena.PlayerStream, arena.Player{}, l.metadata(), func(p arena.Player) ([]arena.Event, error) {
 		return decide(p, l.holder, l.generation)

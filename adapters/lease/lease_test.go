@@ -34,8 +34,8 @@ func release(t *testing.T, l *lease.Lease) {
 	require.NoError(t, l.Release(t.Context()))
 }
 
-// crash ends a lease as if the process was killed: the folder is unlocked, but
-// no release is written to the log.
+// crash ends a lease as if the process had been killed: it unlocks the folder, but does
+// not write a release to the log.
 func crash(t *testing.T, l *lease.Lease) {
 	t.Helper()
 	ended, end := context.WithCancel(t.Context())
@@ -212,7 +212,7 @@ func TestAcquireEndsWithItsContext(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 
 		release(t, first)
-		next := acquire(t, log, folder) // the failed call unlocked the folder
+		next := acquire(t, log, folder) // shows that the failed call unlocked the folder
 		release(t, next)
 	})
 }

@@ -14,8 +14,8 @@ type faulty struct {
 	eventstore.Log
 	away      atomic.Bool  // every call fails immediately
 	hung      atomic.Bool  // every call lasts until its context ends
-	lostAcks  atomic.Int64 // how many of the next appends are stored but return an error
-	pauseNext atomic.Int64 // nanoseconds for which the next append freezes, as if the process were stopped
+	lostAcks  atomic.Int64 // number of appends that will be stored but return an error
+	pauseNext atomic.Int64 // how long the next append will freeze, in nanoseconds, as if the process were stopped
 }
 
 func (f *faulty) fault(ctx context.Context) error {

@@ -13,7 +13,7 @@ import (
 func (l *Lease) renewLoop(ctx context.Context) {
 	timer := time.NewTimer(time.Until(l.renewed.Add(renewEvery)))
 	defer timer.Stop()
-	var last error // the error of the latest renewal
+	var last error // the error of the latest attempt to renew
 	for {
 		select {
 		case <-ctx.Done():
@@ -37,10 +37,10 @@ func (l *Lease) renewLoop(ctx context.Context) {
 	}
 }
 
-// renew stores one renewal of this claim. It stops waiting when the lease runs out.
-// If the process was paused and the lease has already run out, renew still tries
-// once, for a short time. If the log stores that renewal, no other process has
-// taken the lease since.
+// renew stores one renewal of this claim. It stops waiting when the lease expires. If
+// the process was paused and the lease has already expired, renew still tries once, for
+// a short time. If the log stores that renewal, no other process has taken the lease in
+// the meantime.
 func (l *Lease) renew(ctx context.Context) error {
 	start := time.Now()
 	limit := l.left()
@@ -56,5 +56,5 @@ func (l *Lease) renew(ctx context.Context) error {
 	return err
 }
 
-// left returns the time until the lease runs out.
+// left returns the time until the lease expires.
 func (l *Lease) left() time.Duration { return time.Until(l.renewed.Add(Length)) }

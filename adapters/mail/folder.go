@@ -13,9 +13,9 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// folder writes each email into its own file. The file names begin with the time,
-// so they sort by time. Only the user that runs the process may read the files,
-// because they contain addresses and links.
+// folder writes each email to a separate file. The file names begin with the time, so
+// sorting them by name sorts the emails by time. Only the user that runs the process
+// may read the files, because they contain addresses and links.
 type folder struct {
 	dir string
 	now func() time.Time

@@ -1,10 +1,9 @@
-// Package mail sends the arena's emails. It writes them to a folder of .eml
-// files, which any mail program opens, or sends them to an SMTP server. [Open]
-// returns the mailer for a setting, and [Mailer].Run delivers the queued
-// emails.
+// Package mail sends the arena's emails. It either sends them to an SMTP server, or
+// writes them to a folder as .eml files, which any mail program can open. [Open]
+// returns the mailer for a setting, and [Mailer].Run delivers the queued emails.
 //
 // Errors and log lines contain no address and no link. The package does not read
-// accounts, and does not know the meaning of a link.
+// accounts, and does not know what a link does.
 package mail
 
 import (
@@ -23,15 +22,15 @@ import (
 // Mailer sends emails. It is safe for concurrent use.
 type Mailer struct {
 	writer  writer
-	deliver func(context.Context, letter) error // returns when a folder or a server has the email
-	queue   *queue                              // nil: SendSignInLink delivers the email itself
+	deliver func(context.Context, letter) error // returns once a folder or a server has the email
+	queue   *queue                              // nil if SendSignInLink delivers the email before it returns
 }
 
-// Open returns the mailer for a setting. The setting file:DIR selects a folder,
-// which Open creates if necessary. The setting smtp://user:password@host:port
-// selects a mail server, and smtps:// a server that uses TLS from the start.
-// from is the sender's address; the query ?from= in a server's URL overrides
-// it. The error message has one line and contains no password.
+// Open returns the mailer for a setting. The setting file:DIR selects a folder, which
+// Open creates if necessary. The setting smtp://user:password@host:port selects a mail
+// server. With smtps:// instead of smtp://, the connection uses TLS from the start.
+// from is the sender's address; the query ?from= in a server's URL overrides it. An
+// error message is a single line and does not contain the password.
 func Open(setting, from string, now func() time.Time) (*Mailer, error) {
 	kind, rest, _ := strings.Cut(setting, ":")
 	switch kind {
@@ -76,23 +75,23 @@ func (m *Mailer) SendSignInLink(ctx context.Context, to, link string, until time
 	return m.queue.add(l)
 }
 
-// SendBotPaused tells an owner that the arena has paused a bot. page is the URL
-// of the web page on which the owner can unpause the bot. SendBotPaused returns
-// when the email is delivered. If an email is sent again, it has the same id,
-// so mail programs and the folder show it only once.
+// SendBotPaused tells an owner that the arena has paused a bot. page is the URL of the
+// web page on which the owner can unpause the bot. SendBotPaused returns once the email
+// is delivered. If the same email is sent again, it has the same id, so mail programs
+// and the folder show it only once.
 func (m *Mailer) SendBotPaused(ctx context.Context, to string, b owner.Bot, page string) error {
 	return m.deliver(ctx, m.writer.botPaused(to, b, page))
 }
 
-// SendKeyMoved tells an owner that a key moved to another account. page is the URL
-// of the web page on which the owner can register another key. SendKeyMoved is
-// like SendBotPaused in all other respects.
+// SendKeyMoved tells an owner that a key moved to another account. page is the URL of
+// the web page on which the owner can register another key. In all other respects,
+// SendKeyMoved is like SendBotPaused.
 func (m *Mailer) SendKeyMoved(ctx context.Context, to string, k owner.Key, page string) error {
 	return m.deliver(ctx, m.writer.keyMoved(to, k, page))
 }
 
-// Run delivers the queued emails until ctx ends. Then it tries to deliver each
-// remaining email once more, for a few seconds.
+// Run delivers the queued emails until ctx ends. After that, it spends a few seconds on
+// trying to deliver each remaining email once more.
 func (m *Mailer) Run(ctx context.Context, logger *slog.Logger) {
 	if m.queue != nil {
 		m.queue.run(ctx, logger)

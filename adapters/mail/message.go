@@ -14,8 +14,7 @@ import (
 	"hexarena/domain/owner"
 )
 
-// The texts of the emails. They are format strings, which signInLink, botPaused
-// and keyMoved fill in.
+// The texts of the emails are format strings for signInLink, botPaused and keyMoved.
 var (
 	//go:embed sign_in.txt
 	signInText string
@@ -25,7 +24,7 @@ var (
 	keyMovedText string
 )
 
-// letter is an email that is not encoded yet.
+// letter is an email that has not been encoded yet.
 type letter struct {
 	id      string // stays the same if the email is sent again
 	from    string
@@ -33,7 +32,7 @@ type letter struct {
 	subject string
 	text    string
 	named   time.Time // the time in the file name, if emails go to a folder
-	until   time.Time // after this time the letter is no longer sent
+	until   time.Time // after this time, the letter is not sent any more
 }
 
 // writer composes letters.

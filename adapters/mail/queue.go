@@ -14,20 +14,19 @@ import (
 const (
 	queueLimit = 1000            // letters in the queue, including those that are being sent
 	maxSending = 4               // letters that are being sent at the same time
-	lastTime   = 5 * time.Second // time limit for the last tries after the context of run has ended
+	lastTime   = 5 * time.Second // time limit for the last attempts after the context of run has ended
 
-	firstPause = time.Second // before the first retry; each later pause is four times as long
+	firstPause = time.Second // pause before the first retry; each later pause is four times as long
 	longPause  = 4 * time.Minute
 )
 
 var errQueueFull = errors.New("too many emails are waiting to be sent; try again later")
 
-// queue stores letters in memory until they are delivered or useless. In a
-// crash, queued letters are lost. An owner who receives no link can request
-// another link.
+// queue stores letters in memory until they are delivered or useless. A crash loses the
+// queued letters, but an owner who does not receive a link can request another one.
 type queue struct {
 	deliver func(context.Context, letter) error
-	added   chan letter         // letters that run has not taken yet
+	added   chan letter         // letters that run has not taken from the queue yet
 	slots   *semaphore.Weighted // one slot for each letter in the queue
 	sending *semaphore.Weighted
 }
@@ -39,17 +38,17 @@ func newQueue(deliver func(context.Context, letter) error) *queue {
 	}
 }
 
-// add adds a letter to the queue. run delivers the letter.
+// add adds a letter to the queue, from which run delivers it.
 func (q *queue) add(l letter) error {
 	if !q.slots.TryAcquire(1) {
 		return errQueueFull
 	}
-	q.added <- l // never blocks, because the channel has room for one letter per slot
+	q.added <- l // never blocks, because the channel can hold one letter for each slot
 	return nil
 }
 
-// run delivers letters until ctx ends. Then it tries each letter once more, for up
-// to lastTime.
+// run delivers letters until ctx ends. After that, it spends up to lastTime on trying
+// to deliver each remaining letter once more.
 func (q *queue) run(ctx context.Context, logger *slog.Logger) {
 	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -75,9 +74,8 @@ func (q *queue) run(ctx context.Context, logger *slog.Logger) {
 	}
 }
 
-// send tries to deliver a letter until it succeeds or the letter is useless.
-// When stop is closed, send tries only once more, and returns false if that try
-// fails.
+// send tries to deliver a letter until it succeeds or the letter is useless. When stop
+// is closed, send tries only once more, and returns false if that attempt fails.
 func (q *queue) send(ctx context.Context, l letter, stop <-chan struct{}, logger *slog.Logger) bool {
 	for pause := firstPause; ; pause = min(4*pause, longPause) {
 		err := q.try(ctx, l)

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fixture is a queue with a fake server, in a synctest bubble. It records every
-// attempt to deliver a letter.
+// fixture is a queue with a fake server, in a synctest bubble. The fake server records
+// every attempt to deliver a letter.
 type fixture struct {
 	*queue
 	began time.Time

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	replyTime = 10 * time.Second // time limit for the answer to one command
+	replyTime = 10 * time.Second // time limit for the reply to one command
 	sendTime  = 30 * time.Second // time limit for one email
 )
 
@@ -40,8 +40,8 @@ type server struct {
 	sendTime       time.Duration
 }
 
-// newServer parses the URL of a mail server. It also returns the sender's address.
-// The returned server sends a password only over TLS or to a loopback address.
+// newServer parses the URL of a mail server, and returns the server and the sender's
+// address. The server sends the password only over TLS or to a loopback address.
 func newServer(u *url.URL, from string) (*server, string, error) {
 	s := &server{
 		host: u.Hostname(), port: portSMTP, implicit: u.Scheme == "smtps", policy: gomail.TLSOpportunistic,
@@ -76,8 +76,8 @@ func newServer(u *url.URL, from string) (*server, string, error) {
 	return s, from, nil
 }
 
-// sender returns the sender's address. This is the address in the URL, or the
-// parameter from if the URL contains no address.
+// sender returns the sender's address: the address in the URL if there is one, and from
+// otherwise.
 func sender(u *url.URL, from string) (string, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	switch {
@@ -112,7 +112,7 @@ func (r *refusal) Error() string { return r.why }
 func (s *server) deliver(ctx context.Context, l letter) error {
 	ctx, cancel := context.WithTimeout(ctx, s.sendTime)
 	defer cancel()
-	release := func() {} // closes the connection; needed because the client ignores ctx after the dial, and leaves a connection open if it fails early
+	release := func() {} // closes the connection, because the client ignores ctx after the dial and does not close the connection if it fails early
 	defer func() { release() }()
 	client, err := s.client(func(dialing context.Context, network, address string) (net.Conn, error) {
 		conn, err := s.dial(dialing, network, address)
@@ -140,7 +140,7 @@ func (s *server) deliver(ctx context.Context, l letter) error {
 	if err = client.SendWithSMTPClient(session, m); !m.IsDelivered() {
 		return refused(err)
 	}
-	_ = session.Quit() // the server already has the email
+	_ = session.Quit() // an error does not matter, because the server already has the email
 	return nil
 }
 
@@ -164,7 +164,7 @@ func (s *server) dial(ctx context.Context, network, address string) (net.Conn, e
 	return (&tls.Dialer{NetDialer: dialer, Config: s.tls}).DialContext(ctx, network, address)
 }
 
-// refused returns a new description of an error, because the server's own text may
+// refused describes an error in the arena's own words, because the server's text may
 // repeat the address.
 func refused(err error) error {
 	var failed *gomail.SendError
@@ -179,11 +179,11 @@ func refused(err error) error {
 	case errors.As(err, &failed):
 		return &refusal{"the connection to the mail server failed: " + failed.Reason.String(), false}
 	case errors.As(err, &network) && network.Timeout(), errors.Is(err, context.DeadlineExceeded):
-		return &refusal{"the mail server did not answer in time", false}
+		return &refusal{"the mail server did not reply in time", false}
 	case errors.As(err, &network):
 		return &refusal{"the mail server cannot be reached: " + network.Error(), false}
 	case err == nil:
 		return &refusal{"the mail server did not confirm the email", false}
 	}
-	return &refusal{"unexpected answer from the mail server: " + err.Error(), false}
+	return &refusal{"unexpected reply from the mail server: " + err.Error(), false}
 }

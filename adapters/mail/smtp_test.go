@@ -29,14 +29,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// received is an email that a server received.
+// received is an email that the mail server has received.
 type received struct {
 	from, to, user string
 	secure         bool
 	data           string
 }
 
-// mailServer is a real SMTP server.
+// mailServer is a real SMTP server that runs in the test.
 type mailServer struct {
 	port  int
 	mails chan received
@@ -107,9 +107,9 @@ func startServer(t *testing.T, implicit, secure bool) (*mailServer, *x509.CertPo
 	served := make(chan struct{})
 	go func() { defer close(served); _ = server.Serve(listener) }()
 	t.Cleanup(func() {
-		_ = tcp.Close() // Shutdown closes only a listener that Serve has taken over
+		_ = tcp.Close() // needed because Shutdown closes the listener only if Serve has been called
 		<-served
-		_ = server.Shutdown(context.Background()) // waits for the connections, which the clients have closed
+		_ = server.Shutdown(context.Background()) // waits until the server has noticed that the clients have closed their connections
 	})
 	return s, roots
 }
@@ -150,7 +150,7 @@ func openServer(t *testing.T, setting string, roots *x509.CertPool) *Mailer {
 	return m
 }
 
-// patient raises the time limits that a busy machine could exceed.
+// patient raises the time limits, which a busy machine could otherwise exceed.
 func (s *server) patient() { s.replyTime, s.sendTime = 2*time.Minute, 5*time.Minute }
 
 func TestMailIsDelivered(t *testing.T) {
@@ -248,9 +248,8 @@ func TestRefusalContainsNoAddress(t *testing.T) {
 	})
 }
 
-// closedPort returns a loopback address at which nothing listens. An open
-// connection occupies the port until the test ends, so no other process can
-// listen there.
+// closedPort returns a loopback address on which nothing listens. An open connection
+// occupies the port until the test ends, so no other process can listen on it.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -262,7 +261,7 @@ func closedPort(t *testing.T) string {
 	return c.LocalAddr().String()
 }
 
-// The client sends a password in plain text only to this machine.
+// The client sends a password without TLS only to this machine.
 func TestPasswordsNeedTLS(t *testing.T) {
 	for setting, policy := range map[string]string{
 		"smtp://ada:s3cret@mx.example":  "TLSMandatory",
@@ -279,10 +278,9 @@ func TestPasswordsNeedTLS(t *testing.T) {
 	}
 }
 
-// scripted is a server that accepts every command, except for the commands in
-// its fields.
+// scripted is a server that accepts every command except those that its fields name.
 type scripted struct {
-	greeting string // reply to EHLO; if empty, the server has no 8BITMIME
+	greeting string // reply to EHLO; if empty, the server does not offer 8BITMIME
 	hangs    string // the server does not reply to this command; "connect" means that it sends no greeting
 	ends     string // the server closes the connection at this command
 
@@ -358,8 +356,8 @@ func readData(r *bufio.Reader) string {
 	}
 }
 
-// A server without 8BITMIME receives a quoted-printable body. Decoding the body
-// gives the link.
+// A server without 8BITMIME receives a quoted-printable body. The decoded body contains
+// the link.
 func TestSevenBitServerReceivesQuotedPrintable(t *testing.T) {
 	s := &scripted{}
 	m := openServer(t, s.start(t), nil)
@@ -382,9 +380,8 @@ func TestFailureAfterAcceptanceIsNoError(t *testing.T) {
 	}
 }
 
-// A server may stop replying or close the connection at any command. The
-// delivery then fails when its context ends or earlier, and closes the
-// connection.
+// A server may stop replying or close the connection at any command. In that case, the
+// delivery fails no later than when its context ends, and closes the connection.
 func TestServerFailsAtAnyCommand(t *testing.T) {
 	for _, command := range []string{"connect", "ehlo", "noop", "mail", "rcpt", "data", "accepted"} {
 		for _, s := range []*scripted{{hangs: command}, {ends: command}} {

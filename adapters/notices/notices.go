@@ -1,11 +1,10 @@
-// Package notices emails owners about what happened to their accounts: the arena
+// Package notices emails owners about two kinds of changes to their accounts: the arena
 // paused a bot that missed its matches, or a key moved to another account. Call
-// [Notifier.Run] to send the emails, and [Notifier.PauseForMisses] for each bot
-// that must be paused.
+// [Notifier.Run] to send the emails, and [Notifier.PauseForMisses] for each bot that
+// must be paused.
 //
-// An event of the account records that the email was sent. So the package
-// retries a failed email, even after a restart, and does not repeat an email
-// that was recorded.
+// After sending an email, the package stores an event in the account. So it can retry a
+// failed email even after a restart, and does not repeat an email that was recorded.
 //
 // The package does not know which bots miss matches, why a key moves, or how an
 // email is delivered. The packages matchmaker, auth and mail do that.
@@ -39,9 +38,9 @@ type Directory interface {
 	NoticesOwed() ([]directory.Bot, []directory.Key)
 }
 
-// Mailer sends emails. Each method returns once a mail server has accepted the
-// email or it is stored in a folder. page is the URL of the web page on which the
-// owner can act.
+// Mailer sends emails. Each method returns once a mail server has accepted the email,
+// or once the email is stored in a folder. page is the URL of the web page on which the
+// owner can respond to the change.
 type Mailer interface {
 	SendBotPaused(ctx context.Context, to string, b owner.Bot, page string) error
 	SendKeyMoved(ctx context.Context, to string, k owner.Key, page string) error
@@ -59,9 +58,9 @@ type Options struct {
 const (
 	lookEvery = 30 * time.Second // between checks for unsent emails
 	sendTime  = 40 * time.Second // time limit for one email
-	firstWait = time.Minute      // before the first retry; the wait doubles with each failure
+	firstWait = time.Minute      // wait before the first retry; it doubles with each failure
 	longWait  = time.Hour
-	useless   = 7 * 24 * time.Hour // after this time the email is no longer sent
+	useless   = 7 * 24 * time.Hour // after this time, the email is not sent any more
 )
 
 // Notifier pauses bots and sends emails to owners. All methods except Run are safe
@@ -70,9 +69,9 @@ type Notifier struct {
 	o         Options
 	dashboard string
 
-	// These fields belong to Run. Ids are those of bots and keys.
-	sent    map[string]time.Time // id → the time of the change whose email was sent, but not recorded yet
-	retries map[string]retry     // id → the next try after a failure
+	// These fields belong to Run. The map keys are the ids of bots and keys.
+	sent    map[string]time.Time // id → time of the change whose email was sent but is not recorded yet
+	retries map[string]retry     // id → next attempt after a failure
 }
 
 type retry struct {
@@ -88,9 +87,8 @@ func New(o Options) *Notifier {
 	}
 }
 
-// PauseForMisses pauses a bot that has missed its matches since a time. It does
-// nothing if the bot was removed, or if the bot's status has changed since that
-// time.
+// PauseForMisses pauses a bot that has missed its matches since the given time. It does
+// nothing if the bot was removed, or if the bot's status has changed since then.
 func (n *Notifier) PauseForMisses(ctx context.Context, botID string, since time.Time) error {
 	b, ok := n.o.Directory.Bot(botID)
 	if !ok {

@@ -21,9 +21,9 @@ func gaps(seats []time.Time) []time.Duration {
 	return all
 }
 
-// A bot that never answers is seated ten times at the usual pace, and then
-// every three hours. After a week, the arena pauses the bot and sends one
-// email. Restarts do not change this.
+// A bot that never answers is seated ten times at the usual pace, and after that every
+// three hours. After a week, the arena pauses the bot and sends one email, even if it
+// is restarted in between.
 func TestBotThatMissesForAWeekIsPausedWithOneMail(t *testing.T) {
 	for name, restarts := range map[string]bool{"one process": false, "restarted every day": true} {
 		t.Run(name, func(t *testing.T) {
@@ -78,8 +78,8 @@ func TestBotThatMissesForAWeekIsPausedWithOneMail(t *testing.T) {
 	}
 }
 
-// Once a bot is unpaused, it is immediately seated at the usual pace again, and
-// its misses are counted from zero.
+// As soon as a bot is unpaused, it is seated at the usual pace again, and its misses
+// are counted from zero.
 func TestStatusChangeResetsMisses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, "bot-ada")
@@ -190,8 +190,8 @@ func TestFailedPauseIsRetried(t *testing.T) {
 	})
 }
 
-// The arena does not send the email if the bot is unpaused or removed, if the
-// account is deleted, or after a week.
+// The arena drops an email if the bot is unpaused or removed, if the account is
+// deleted, or if a week has passed.
 func TestUselessMailIsNotSent(t *testing.T) {
 	for name, after := range map[string]owner.Event{
 		"unpaused": owner.BotUnpaused{BotID: "bot-ada"},

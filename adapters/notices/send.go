@@ -11,8 +11,8 @@ import (
 	"hexarena/domain/owner"
 )
 
-// Run sends the emails until ctx ends. It begins with the emails that an
-// earlier process did not send.
+// Run sends emails until ctx ends. It begins with the emails that an earlier process
+// should have sent but did not.
 func (n *Notifier) Run(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -43,14 +43,14 @@ func (n *Notifier) sendAll(ctx context.Context) {
 	}
 }
 
-// notice is an email that an owner has not received.
+// notice is an email that an owner should receive.
 type notice struct {
 	ownerID string
 	id      string // of the bot or the key
 	topic
 }
 
-// owed returns the notices that the directory lists, in a fixed order.
+// owed returns a notice for each entry in the directory's list, in a fixed order.
 func (n *Notifier) owed() []notice {
 	bots, keys := n.o.Directory.NoticesOwed()
 	var all []notice
@@ -64,13 +64,13 @@ func (n *Notifier) owed() []notice {
 	return all
 }
 
-// errLater delays an email because the owner has already received the maximum
-// number of emails per hour.
-var errLater = errors.New("the owner has received the maximum number of emails for one hour")
+// errLater reports that an email must wait because the owner has already received the
+// maximum number of emails per hour.
+var errLater = errors.New("the owner has already received the maximum number of emails per hour")
 
-// send sends one email and then records it. If the process ends in between, the
-// owner receives the email twice, with the same id. In the opposite order, a
-// crash could lose the email.
+// send sends one email and then records it. If the process ends between the two steps,
+// the owner receives the email twice, with the same id. If it recorded the email first,
+// a crash could lose the email.
 func (n *Notifier) send(ctx context.Context, o notice) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
@@ -106,6 +106,6 @@ func (n *Notifier) retryLater(ctx context.Context, o notice, err error) {
 	wait := min(max(2*n.retries[o.id].wait, firstWait), longWait)
 	n.retries[o.id] = retry{at: time.Now().Add(wait), wait: wait}
 	if !errors.Is(err, errLater) && ctx.Err() == nil {
-		n.o.Logger.WarnContext(ctx, "email to an owner not sent; retrying", slog.String("about", o.correlation()), slog.Duration("in", wait), slog.Any("error", err))
+		n.o.Logger.WarnContext(ctx, "could not send an email to an owner; retrying", slog.String("about", o.correlation()), slog.Duration("in", wait), slog.Any("error", err))
 	}
 }

@@ -34,8 +34,8 @@ const (
 	tick = 2 * time.Minute
 )
 
-// fixture is an arena in a synctest bubble, from the log to the emails. Its
-// referee ends every match immediately.
+// fixture is an arena in a synctest bubble, with everything from the log to the emails.
+// Its fake referee ends every match immediately.
 type fixture struct {
 	t    *testing.T
 	log  *memory.Log
@@ -76,7 +76,7 @@ func newFixture(t *testing.T, down ...string) *fixture {
 		_, err = f.log.Append(t.Context(), eventstore.StreamID(owner.AddressStream(id)), eventstore.NoStream, set)
 		require.NoError(t, err)
 	}
-	pass(time.Second) // so that no match ends at the time of a registration
+	pass(time.Second) // otherwise, a match could end at the time of a registration
 	f.start()
 	return f
 }
@@ -91,7 +91,7 @@ func (f *fixture) own(id string, events ...owner.Event) {
 	require.NoError(f.t, err)
 }
 
-// start creates and starts a process, wired as in cmd/arena.
+// start creates and starts a process, wired like the real one in cmd/arena.
 func (f *fixture) start() {
 	logger := slog.New(slog.NewTextHandler(f, nil))
 	p := &process{accounts: accounts.New(f.log), dir: directory.New()}

@@ -7,10 +7,10 @@ import (
 	"hexarena/domain/owner"
 )
 
-// topic is what an email is about.
+// topic is the bot or key that an email is about.
 type topic interface {
-	// since returns the time of the change that the email is about. It returns
-	// false if no email is owed.
+	// since returns the time of the change that the email is about. It returns false if
+	// the owner should not receive an email.
 	since(a owner.Account) (time.Time, bool)
 	mail(ctx context.Context, n *Notifier, to string, a owner.Account) error
 	record(a owner.Account) []owner.Event

@@ -11,16 +11,16 @@ import (
 	"hexarena/projections/matchcollector"
 )
 
-// batch is one event of a ladder or of the stream of keys, or the deletion of an
+// batch contains one event of a ladder or of the stream of keys, or the deletion of an
 // account. If the event ends a match, the batch also contains that match. A batch
 // without an event means that the source has no more events for now.
 type batch struct {
 	event *eventstore.Recorded
-	match []eventstore.Recorded // all events of the match; empty if the event ends no match
+	match []eventstore.Recorded // all events of the match; empty if the event does not end a match
 }
 
-// follow sends batches for the events in the source after a position: one for each
-// event of a ladder or of the keys, and one for each deletion of an account.
+// follow sends one batch for each public event in the source after a position: each
+// event of a ladder or of the stream of keys, and each deletion of an account.
 func follow(ctx context.Context, from eventstore.Log, after eventstore.Position, batches chan<- batch) error {
 	matches := matchcollector.New()
 	for m, err := range from.Subscribe(ctx, after, filter) {
@@ -34,7 +34,7 @@ func follow(ctx context.Context, from eventstore.Log, after eventstore.Position,
 			continue
 		case m.Event != nil && isDeletion(*m.Event):
 			deletion := *m.Event
-			deletion.Revision = 0 // the target has no other event of the account
+			deletion.Revision = 0 // the target contains no other event of the account
 			b.event = &deletion
 		case m.Event != nil && kindOf(m.Event.Stream) != privateStream:
 			b.event = m.Event
@@ -53,9 +53,9 @@ func follow(ctx context.Context, from eventstore.Log, after eventstore.Position,
 	return ctx.Err()
 }
 
-// matchEndedBy returns the events of the match that r ends, or nil if r ends no
-// match. For an event of an unknown type, it returns an error, because such an
-// event may contain data that is not public.
+// matchEndedBy returns the events of the match that r ends, or nil if r does not end a
+// match. For an event of an unknown type, it returns an error, because such an event
+// may contain data that is not public.
 func matchEndedBy(ctx context.Context, from eventstore.Log, matches *matchcollector.Collector, r eventstore.Recorded) ([]eventstore.Recorded, error) {
 	if kindOf(r.Stream) == keysStream {
 		_, err := arena.DecodeKeys(r.Type, r.Data)
@@ -95,9 +95,9 @@ func locate(r eventstore.Recorded, err error) error {
 	return err
 }
 
-// appendTo appends a batch to the target. Events that an interrupted call has
-// already appended are not stored twice, because their ids and revisions are the
-// same.
+// appendTo appends a batch to the target. If an interrupted call has already appended
+// some of the events, the target does not store them twice, because their ids and
+// revisions are the same.
 func (b batch) appendTo(ctx context.Context, to eventstore.Log, p *Progress) error {
 	if p.CaughtUp = b.event == nil; p.CaughtUp {
 		return nil
@@ -120,7 +120,7 @@ func (b batch) appendTo(ctx context.Context, to eventstore.Log, p *Progress) err
 	return nil
 }
 
-// fitting returns how many of the events are small enough for one append.
+// fitting returns how many of the events fit into one append.
 func fitting(events []eventstore.Recorded) int {
 	size := 0
 	for i := range events {
@@ -132,8 +132,7 @@ func fitting(events []eventstore.Recorded) int {
 	return len(events)
 }
 
-// store appends events of one stream at the revisions that they have in the
-// source.
+// store appends events of one stream, at the same revisions as in the source.
 func store(ctx context.Context, to eventstore.Log, events []eventstore.Recorded) error {
 	first, expected := events[0], eventstore.NoStream
 	if first.Revision > 0 {

@@ -5,11 +5,11 @@
 // contains only the deletion, so that exports can leave out the account's id. It
 // contains nothing about bot URLs, sessions or operators' orders.
 //
-// Copied events keep their ids, types, data, metadata and revisions. Only the
-// deletion of an account gets a different revision, because it is the only event in
-// its stream. The events of a match come before the ladder event that ends the
-// match. Feed continues after the replica's last event, so it needs no other record
-// of its progress.
+// Copied events keep their ids, types, data, metadata and revisions. Only the deletion
+// of an account gets a different revision, because it is the only event of the account
+// that the replica contains. The events of a match come before the ladder event that
+// ends the match. Feed continues after the replica's last event, so it does not need
+// any other record of its progress.
 package replica
 
 import (
@@ -36,18 +36,18 @@ var ErrNotReplica = errors.New("it contains events that were not copied from thi
 type Progress struct {
 	Matches  int
 	Events   uint64
-	Position eventstore.Position // position in the source up to which the replica is complete
-	CaughtUp bool                // whether the replica has all public events that the source contains now
+	Position eventstore.Position // the replica is complete up to this position in the source
+	CaughtUp bool                // whether the replica contains all public events that are now in the source
 }
 
-// readAhead is the maximum number of batches that are read from the source but
+// readAhead is the maximum number of batches that have been read from the source but
 // not yet appended to the target.
 const readAhead = 8
 
-// Feed copies the source's public events that follow the target's last event,
-// and then copies new events as they are stored. It calls report after each
-// batch. It waits while either log is unavailable. It returns nil once ctx ends,
-// or the error that stopped it.
+// Feed copies the source's public events that follow the target's last event, and then
+// copies new events as they are stored. It calls report after each batch. While either
+// log is unavailable, it waits. It returns nil when ctx ends, and an error if it cannot
+// continue.
 func Feed(ctx context.Context, from, to eventstore.Log, report func(Progress)) error {
 	after, err := resume(ctx, from, to)
 	if err != nil {
@@ -87,9 +87,9 @@ func resume(ctx context.Context, from, to eventstore.Log) (eventstore.Position, 
 		case err != nil:
 			return 0, fmt.Errorf("the target: %w", err)
 		case kindOf(last.Stream) == matchStream:
-			continue // part of a match that an earlier call did not finish
+			continue // part of a match that an earlier call did not copy completely
 		case isDeletion(last):
-			continue // its revision in the source is different
+			continue // has a different revision in the source
 		case kindOf(last.Stream) == privateStream:
 			return 0, notReplica(last)
 		}
@@ -115,8 +115,8 @@ func notReplica(r eventstore.Recorded) error {
 	return fmt.Errorf("the target: %w: %s@%d (%s)", ErrNotReplica, r.Stream, r.Revision, r.Type)
 }
 
-// streamKind is the kind of a stream, which decides whether the replica may
-// contain the stream.
+// streamKind is the kind of a stream. It determines whether the replica may contain the
+// stream.
 type streamKind int
 
 const (
@@ -126,12 +126,12 @@ const (
 	matchStream
 )
 
-// filter selects the public streams and the accounts on the server. A prefix may
-// also match other streams, so kindOf and isDeletion make the final decision.
+// filter makes the server select the public streams and the accounts. A prefix may
+// match other streams too, so kindOf and isDeletion make the final decision.
 var filter = eventstore.Filter{StreamPrefixes: []string{ladder.StreamPrefix, arena.KeysStream, match.StreamPrefix, owner.AccountPrefix}}
 
-// isDeletion reports whether an event is the deletion of an account, the only
-// public event of an account's stream.
+// isDeletion reports whether an event is the deletion of an account, which is the only
+// public event in an account's stream.
 func isDeletion(r eventstore.Recorded) bool {
 	_, ok := owner.ParseAccountStream(string(r.Stream))
 	return ok && r.Type == owner.Deleted{}.EventType()

@@ -87,7 +87,7 @@ func (w *source) store(stream string, events ...eventstore.Typed) {
 	require.NoError(w.t, err)
 }
 
-// catchUp feeds the target until it has all events of the source.
+// catchUp feeds the target until it contains all public events of the source.
 func catchUp(t *testing.T, from, to eventstore.Log) (last replica.Progress) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -116,8 +116,8 @@ func everything(t *testing.T, log eventstore.Log) (all []stored) {
 	return all
 }
 
-// Feed copies the events of ladders, keys and ended matches unchanged. It copies
-// the deletions of accounts, and nothing else.
+// Feed copies the events of ladders, keys and ended matches unchanged. Apart from
+// those, it copies only the deletions of accounts.
 func TestReplicaHoldsOnlyPublicEvents(t *testing.T) {
 	w := newSource(t)
 	to := memory.New()
