@@ -345,7 +345,7 @@ func TestRunRejectsWrongOptionsAndFoldersInOneLine(t *testing.T) {
 	require.ErrorContains(t, err, "export.json")
 	require.NoError(t, os.Remove(filepath.Join(dir, "export.json")))
 	_, err = export.Run(t.Context(), w.log, o)
-	require.ErrorContains(t, err, "but not export.json, which stores the export's progress: use another folder")
+	require.ErrorContains(t, err, "but the file export.json, which records the progress, is missing: use another folder")
 	before = contents(t, dir)
 	require.Contains(t, before, "matches/"+fmt.Sprintf("%020d.jsonl", 0), "the files after the rejected run")
 }

@@ -137,7 +137,7 @@ func TestFailedMailIsRetriedAndSentOnce(t *testing.T) {
 		f.set(func() { f.mailFails = true })
 		pass(7*day + time.Hour)
 		require.Equal(t, owner.Paused, f.bot("ada").Status)
-		require.Contains(t, f.lines.String(), "email to an owner not sent")
+		require.Contains(t, f.lines.String(), "could not send an email to an owner")
 		require.NotContains(t, f.lines.String(), "ada@example.org")
 		require.Zero(t, f.stored("ada", "OwnerNotified"))
 		f.restart()
