@@ -11,8 +11,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// errUnreadable reports that stored events cannot be folded. A retry does not
-// help.
+// errUnreadable reports that stored events cannot be folded. Retrying does not help.
 var errUnreadable = errors.New("the ladder's stream cannot be folded")
 
 func retry(ctx context.Context, call func(context.Context) error) error {
@@ -23,8 +22,7 @@ func retry(ctx context.Context, call func(context.Context) error) error {
 	}, errUnreadable, ladder.ErrNoUse)
 }
 
-// expected returns the expected revision of an append after the state's last
-// event.
+// expected returns the expected revision for an append after the last folded event.
 func (l *Ladder) expected() eventstore.Expected {
 	if l.state.Version() == 0 {
 		return eventstore.NoStream
@@ -32,9 +30,9 @@ func (l *Ladder) expected() eventstore.Expected {
 	return eventstore.At(eventstore.Revision(l.state.Version() - 1))
 }
 
-// append stores one event after the state's last event, and folds it. If append
-// returns errConflict, the event was not stored, and the state includes the
-// events that other writers stored instead.
+// append stores one event after the last folded event, and folds it too. If append
+// returns errConflict, the event was not stored, and the state includes the events that
+// other writers stored in its place.
 func (l *Ladder) append(ctx context.Context, e eventstore.Event) error {
 	expected, next := l.expected(), eventstore.Revision(l.state.Version())
 	var appended eventstore.Appended
@@ -47,16 +45,16 @@ func (l *Ladder) append(ctx context.Context, e eventstore.Event) error {
 		return l.resolveConflict(ctx, e.ID)
 	case err != nil:
 		return fmt.Errorf("append to %s: %w", l.stream, err)
-	case appended.Revision != next: // an earlier attempt stored the event, and other writers have appended since then
+	case appended.Revision != next: // an earlier attempt stored the event, and then other writers appended
 		return l.resolveConflict(ctx, e.ID)
 	}
 	defer l.wakeSnapshots()
 	return l.fold(eventstore.Recorded{Event: e, Stream: l.stream, Revision: next})
 }
 
-// resolveConflict reads the events from the expected revision. If they include
-// our event, an earlier attempt stored it and only the acknowledgement was
-// lost.
+// resolveConflict reads the events that were stored at and after the expected revision.
+// If our event is one of them, an earlier attempt stored it, and only the
+// acknowledgement was lost.
 func (l *Ladder) resolveConflict(ctx context.Context, ours uuid.UUID) error {
 	stored, err := l.catchUp(ctx, ours)
 	if err == nil && !stored {
@@ -65,10 +63,9 @@ func (l *Ladder) resolveConflict(ctx context.Context, ours uuid.UUID) error {
 	return err
 }
 
-// catchUp folds the events that were stored since the last read, and reports
-// whether the event with the id ours is one of them. If the read fails part way,
-// the events folded so far stay in the state. The first call starts from a
-// snapshot.
+// catchUp folds the events that were stored since the last read, and reports whether
+// the event with the id ours is one of them. If the read fails partway, the state still
+// includes the events folded so far. The first call starts from a snapshot.
 func (l *Ladder) catchUp(ctx context.Context, ours uuid.UUID) (stored bool, err error) {
 	if err := l.restoreOnce(ctx); err != nil {
 		return false, err

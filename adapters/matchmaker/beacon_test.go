@@ -17,7 +17,8 @@ import (
 
 var errBehind = errors.New("the beacon is behind")
 
-// fakeBeacon names rounds of quicknet. While behind is set, it names none.
+// fakeBeacon names rounds of quicknet. While behind is set, it returns an error
+// instead.
 type fakeBeacon struct {
 	mu     sync.Mutex
 	behind bool
@@ -40,13 +41,13 @@ func (b *fakeBeacon) Name(tick time.Time) (beacon.Named, time.Time, error) {
 	return beacon.Named{Chain: chain.Hash, Round: round}, chain.Time(round), nil
 }
 
-// clockIn2026 moves the bubble's clock to a time at which quicknet has rounds.
+// clockIn2026 moves the bubble's clock to a time after quicknet's first round.
 func clockIn2026() {
 	<-time.After(time.Until(time.Date(2026, 11, 23, 12, 0, 0, 1_500_000, time.UTC)))
 }
 
-// newLadderWithBeacon moves the bubble's clock as clockIn2026 does. It returns a
-// ladder that uses a beacon, and its log.
+// newLadderWithBeacon calls clockIn2026, and returns a ladder that uses a beacon and
+// the ladder's log.
 func newLadderWithBeacon() (*Ladder, *faultyLog) {
 	clockIn2026()
 	log := newFaultyLog()
@@ -55,7 +56,8 @@ func newLadderWithBeacon() (*Ladder, *faultyLog) {
 	return l, log
 }
 
-// The seating names the round that anyone can derive from the tick in the event.
+// The event of a seating names a round. Anyone can derive the same round from the tick
+// in the event.
 func TestSeatingNamesARoundAfterTheTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, log := newLadderWithBeacon()
@@ -68,7 +70,7 @@ func TestSeatingNamesARoundAfterTheTick(t *testing.T) {
 	})
 }
 
-// While the beacon is behind, no tick seats any bots. The ticks still pass
+// While the beacon is behind, ticks do not seat any bots, but they still pass
 // unfinished matches to the referee.
 func TestNobodyIsSeatedWhileTheBeaconIsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -115,8 +117,8 @@ func TestSeatingIsStoredBeforeItsRound(t *testing.T) {
 	})
 }
 
-// If a match was voided because its round did not arrive, its bots are seated at
-// the next tick.
+// If a match is voided because its round did not arrive, its bots are seated at the
+// next tick, without a rest.
 func TestBotsOfAMatchWithoutItsRoundDoNotRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, log := newLadderWithBeacon()
@@ -127,7 +129,7 @@ func TestBotsOfAMatchWithoutItsRoundDoNotRest(t *testing.T) {
 	})
 }
 
-// rotation is a fake that rotates the key once.
+// rotation is a fake Rotation that rotates the key once.
 type rotation struct {
 	mu    sync.Mutex // guards the fields below
 	calls int
@@ -163,10 +165,10 @@ func TestSeedKeysAreRotatedAtTicks(t *testing.T) {
 		require.NotContains(t, a.lines.String(), "rotated")
 		r.set(true, eventstore.ErrUnavailable)
 		later(30 * time.Second)
-		require.Contains(t, a.lines.String(), "seed key not rotated; retrying at the next tick")
+		require.Contains(t, a.lines.String(), "could not rotate the seed key; retrying at the next tick")
 		r.set(true, nil)
 		later(30 * time.Second)
-		require.Contains(t, a.lines.String(), "seed key rotated as scheduled; back up the secrets file")
+		require.Contains(t, a.lines.String(), "rotated the seed key as scheduled; back up the secrets file")
 		require.Contains(t, a.lines.String(), "id=k2")
 	})
 }

@@ -22,39 +22,38 @@ type SeedKeys interface {
 	CurrentSeedKey() (id string, key []byte)
 }
 
-// Beacon names the rounds that seeds use.
+// Beacon names the rounds that the seeds of matches use.
 type Beacon interface {
-	// Name returns the round that a seating at a tick uses, and the time at
-	// which this round appears. It returns an error if the beacon is behind, so
-	// that nobody may be seated at this tick.
+	// Name returns the round that a seating at a tick uses, and the time at which this
+	// round appears. It returns an error if the beacon is behind. In that case, no bots
+	// may be seated at this tick.
 	Name(tick time.Time) (n beacon.Named, appears time.Time, err error)
 }
 
 // LadderOptions configure a Ladder. All fields except Beacon are required.
 type LadderOptions struct {
 	Mode        string
-	Rest        time.Duration // from the end of a bot's match until the bot may be seated again
+	Rest        time.Duration // how long a bot rests between the end of a match and its next seating
 	PlatformKey string        // the arena's public key, in base64
 	SeedKeys    SeedKeys
 	Beacon      Beacon // nil: seeds use no beacon
 	Logger      *slog.Logger
 }
 
-// Ladder writes and reads the stream of one mode's ladder. It keeps the folded
-// state in memory.
-// Each decision is based on the whole stream, and its events are appended at the
-// revision that it was based on. If another writer, such as another arena, was
-// faster, the Ladder folds the new events and decides again. If the log is
-// unavailable, the Ladder retries until the context ends. The retries use the same
-// event ids, so the log stores an event only once even if an acknowledgement was
-// lost. All methods are safe for concurrent use.
+// Ladder writes and reads the stream of one mode's ladder. It keeps the folded state in
+// memory. Each decision is based on the whole stream, and its events are appended at
+// the revision on which it was based. If another writer, such as another arena, was
+// faster, the Ladder folds the new events and decides again. If the log is unavailable,
+// the Ladder retries until the context ends. Retries use the same event ids, so the log
+// stores an event only once, even if an acknowledgement was lost. All methods are safe
+// for concurrent use.
 type Ladder struct {
 	log     eventstore.Log
 	stream  eventstore.StreamID
 	options LadderOptions
 
-	writing *semaphore.Weighted // a lock for deciding, appending and folding; a caller stops waiting for it when the caller's context ends
-	mu      sync.RWMutex        // guards state; code that writes state must also have locked writing
+	writing *semaphore.Weighted // locked while deciding, appending and folding; a caller that waits for it gives up when its context ends
+	mu      sync.RWMutex        // guards state; code that writes state must also hold writing
 	state   ladder.Ladder
 
 	snapshots snapshots
@@ -62,8 +61,8 @@ type Ladder struct {
 
 var kind = eventstore.Kind[ladder.Ladder, ladder.Event]{Decode: ladder.Decode, Evolve: ladder.Evolve}
 
-// NewLadder returns a Ladder that has not read anything. Each method with a
-// context first catches up with the log.
+// NewLadder returns a Ladder. It does not read the log yet: each method with a context
+// first catches up with the log.
 func NewLadder(log eventstore.Log, o LadderOptions) *Ladder {
 	return &Ladder{
 		log:       log,
@@ -79,12 +78,12 @@ func NewLadder(log eventstore.Log, o LadderOptions) *Ladder {
 func (l *Ladder) Mode() string { return l.options.Mode }
 
 // Seat stores the tables of one tick and returns their number. If Seat returns an
-// error, it may still have stored some tables; Unfinished lists these tables too.
-// With a beacon, Seat stops waiting for the log when the tables' round appears, so
-// that it stores no table whose seed is already known. The log may still store an
-// append that Seat no longer waits for.
+// error, it may already have stored some tables, which Unfinished lists too. With a
+// beacon, Seat gives up when the tables' round appears, because it must not store
+// tables whose seeds are already known. The log may still store an append after Seat
+// has given up.
 func (l *Ladder) Seat(ctx context.Context, candidates []ladder.Candidate, now time.Time) (tables int, err error) {
-	now = now.UTC().Truncate(time.Millisecond) // the time that TablesSeated stores, so that anyone can derive the same round from it
+	now = now.UTC().Truncate(time.Millisecond) // as TablesSeated stores it, so that anyone can derive the same round
 	tick := ladder.Tick{Now: now, Rest: l.options.Rest, PlatformKey: l.options.PlatformKey}
 	tick.SeedKeyID, tick.SeedKey = l.options.SeedKeys.CurrentSeedKey()
 	if l.options.Beacon != nil {
@@ -108,9 +107,9 @@ func (l *Ladder) Seat(ctx context.Context, candidates []ladder.Candidate, now ti
 	return tables, err
 }
 
-// Finish rates a match. If any arena has already rated or voided the match,
-// Finish returns ladder.ErrAlreadyFinished, and the caller has nothing left to
-// do.
+// Finish rates a match. If this or another arena has already rated or voided the match,
+// Finish returns ladder.ErrAlreadyFinished, and the caller does not have to do anything
+// else.
 func (l *Ladder) Finish(ctx context.Context, matchID string, results []ladder.Result) error {
 	_, err := l.write(ctx, matchID, func(state ladder.Ladder) ([]ladder.Event, error) {
 		return state.Finish(matchID, results)
@@ -136,7 +135,7 @@ func (l *Ladder) Absentees(ctx context.Context, candidates []ladder.Candidate, n
 func (l *Ladder) CatchUp(ctx context.Context) error { return l.read(ctx, func(ladder.Ladder) {}) }
 
 // Waiting counts the candidates that could be seated now. It does not read the log, so
-// that readers never delay a writer.
+// it never delays a writer.
 func (l *Ladder) Waiting(candidates []ladder.Candidate, now time.Time) int {
 	tick := ladder.Tick{Now: now.UTC().Truncate(time.Millisecond), Rest: l.options.Rest.Truncate(time.Millisecond)}
 	l.mu.RLock()
@@ -144,7 +143,7 @@ func (l *Ladder) Waiting(candidates []ladder.Candidate, now time.Time) int {
 	return l.state.Waiting(candidates, tick)
 }
 
-// Unfinished lists the matches that are neither rated nor void, in the order in
+// Unfinished lists the matches that have been neither rated nor voided, in the order in
 // which they were seated.
 func (l *Ladder) Unfinished(ctx context.Context) (unfinished []ladder.Seating, err error) {
 	err = l.read(ctx, func(state ladder.Ladder) { unfinished = state.Unfinished() })
@@ -158,7 +157,7 @@ func (l *Ladder) Rating(botID string) rating.Rating {
 	return l.state.Bot(botID).Rating
 }
 
-// read catches up with the log, and calls f with the state of the ladder.
+// read catches up with the log, and then passes the state of the ladder to f.
 func (l *Ladder) read(ctx context.Context, f func(ladder.Ladder)) error {
 	if err := l.lock(ctx); err != nil {
 		return err
@@ -181,8 +180,8 @@ func (l *Ladder) lock(ctx context.Context) error {
 // errConflict reports that another writer appended first.
 var errConflict = errors.New("another writer appended first")
 
-// write calls decide and stores the events. If another writer was faster, it
-// calls decide again. It returns the stored events.
+// write calls decide and stores the events that decide returns. If another writer was
+// faster, write calls decide again. It returns the stored events.
 func (l *Ladder) write(ctx context.Context, correlation string, decide func(ladder.Ladder) ([]ladder.Event, error)) ([]ladder.Event, error) {
 	if err := l.lock(ctx); err != nil {
 		return nil, err

@@ -87,8 +87,8 @@ func TestSeatAppendsOneEventAtATime(t *testing.T) {
 	require.Len(t, log.ids, 3)
 }
 
-// While a tick appends its tables, another arena stores a table first. The bots
-// of that table are not seated again, and no bot is left out.
+// While a tick appends its tables, another arena stores a table first. The tick seats
+// all other bots, and does not seat the bots of that table again.
 func TestSeatDecidesAgainAfterConflict(t *testing.T) {
 	log := newFaultyLog()
 	one, two := newLadder(log, ladder.Standard), newLadder(log.Log, ladder.Standard)
@@ -151,8 +151,8 @@ func storedThenHangs(ctx context.Context, call func() error) error {
 	return hangs(ctx, call)
 }
 
-// refusedAsStale is the response of a log that no longer remembers the ids of its
-// events, so that it does not recognize a retry.
+// refusedAsStale responds like a log that no longer remembers the ids of its events,
+// and therefore does not recognize a retry.
 func refusedAsStale(context.Context, func() error) error {
 	return &eventstore.WrongVersionError{Expected: 0, Current: 1}
 }
@@ -247,7 +247,7 @@ func TestFinalErrorsAreNotRetried(t *testing.T) {
 	}
 }
 
-// While one call waits for the log, other calls still end when their own contexts
+// While one call is waiting for the log, other calls still return when their contexts
 // end, and Rating returns immediately.
 func TestHungLogBlocksNoCallBeyondItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -270,8 +270,8 @@ func TestHungLogBlocksNoCallBeyondItsContext(t *testing.T) {
 	})
 }
 
-// Two arenas, each with a tick and several referees, share a log. storedIn checks
-// that no bot is ever in two matches.
+// Two arenas share a log. Each of them seats bots repeatedly and has several referees.
+// storedIn checks that no bot is ever in two matches at the same time.
 func TestTwoArenasEndEachMatchOnce(t *testing.T) {
 	const matches = 150
 	log := memory.New()
@@ -307,8 +307,8 @@ func seatAll(ctx context.Context, t *testing.T, l *Ladder) {
 	}
 }
 
-// refereeAll finishes every unfinished match that it finds. Several calls to
-// refereeAll race.
+// refereeAll finishes every unfinished match that it finds. The test runs several calls
+// of refereeAll concurrently.
 func (o *outcome) refereeAll(ctx context.Context, t *testing.T, l *Ladder) {
 	for ctx.Err() == nil {
 		all, err := l.Unfinished(ctx)

@@ -1,8 +1,8 @@
-// Package matchmaker runs the ticks of each mode. A tick first passes every
-// unfinished match of the ladder to the referee. This is also how matches resume
-// after a restart. Then the tick pauses bots that have missed their matches for a
-// week, and seats idle bots by rating. Create a [Ladder] for each mode and a
-// [Matchmaker], and call [Matchmaker.Run].
+// Package matchmaker runs the ticks of each mode. A tick first passes every unfinished
+// match of the ladder to the referee, which is also how matches resume after a restart.
+// Next, the tick pauses bots that have missed their matches for a week. Finally, it
+// seats idle bots by rating. Create a [Ladder] for each mode and a [Matchmaker], and
+// call [Matchmaker.Run].
 //
 // A Ladder writes the stream of one ladder. The referee stores results through
 // the same Ladder. The package does not know how a match is played, or how a
@@ -29,9 +29,9 @@ const tickTime = 15 * time.Second
 
 // Directory lists the bots that may play.
 type Directory interface {
-	// CatchUp returns once the directory includes all events that the log contained
-	// at the time of the call. So a tick takes into account every pause that the
-	// arena confirmed before the tick.
+	// CatchUp returns once the directory includes all events that were in the log at
+	// the time of the call. So a tick takes every pause into account that the arena
+	// confirmed before the tick.
 	CatchUp(ctx context.Context) error
 	// Candidates lists the active bots of a mode.
 	Candidates(ctx context.Context, mode string) ([]ladder.Candidate, error)
@@ -39,22 +39,21 @@ type Directory interface {
 
 // Referee plays matches.
 type Referee interface {
-	// Play starts or resumes a match in the background, and returns
-	// immediately. Each tick calls Play for every unfinished match. Play
-	// ignores matches that the referee is already playing. A tick may also call
-	// Play for a match that has just ended.
+	// Play starts or resumes a match in the background, and returns immediately. Each
+	// tick calls Play for every unfinished match. Play ignores matches that the referee
+	// is already playing. A tick may even call Play for a match that has just ended.
 	Play(s ladder.Seating)
 }
 
 // Pauser pauses bots on behalf of the arena.
 type Pauser interface {
-	// PauseForMisses pauses a bot that has missed its matches since the given time,
-	// and arranges an email to its owner. If the bot's status has changed since
+	// PauseForMisses pauses a bot that has missed its matches since the given time, and
+	// arranges for an email to the bot's owner. If the bot's status has changed since
 	// that time, PauseForMisses does nothing and returns no error.
 	PauseForMisses(ctx context.Context, botID string, since time.Time) error
 }
 
-// Orders reads the operators' orders, which apply to all processes on the log.
+// Orders reads the operators' orders, which apply to all processes that use the log.
 type Orders interface {
 	// MaySeat reports whether the operators allow tables to be seated now. It
 	// also updates the seed key to the one that the log currently selects for
@@ -69,9 +68,9 @@ type Options struct {
 	Directory Directory
 	Referee   Referee
 	Pauser    Pauser      // nil: no bot is paused
-	Orders    Orders      // nil: tables may always be seated
-	Retired   RetiredKeys // nil: no retired seed key is published
-	Rotation  Rotation    // nil: seed keys are not rotated on a schedule
+	Orders    Orders      // if nil, tables may always be seated
+	Retired   RetiredKeys // if nil, retired seed keys are not published
+	Rotation  Rotation    // if nil, seed keys are not rotated on a schedule
 	Tick      time.Duration
 	Logger    *slog.Logger
 }
@@ -79,22 +78,22 @@ type Options struct {
 // Matchmaker runs the ticks of its ladders. It is safe for concurrent use.
 type Matchmaker struct {
 	options Options
-	// seating has a slot for each ladder. A tick holds one slot while it seats
-	// tables. So while a caller holds all slots, no tick can seat tables.
+	// seating has one slot for each ladder. A tick holds a slot while it seats tables,
+	// so no tick can seat tables while another caller holds all slots.
 	seating *semaphore.Weighted
 	began   atomic.Pointer[time.Time] // when Run began; nil before
-	drained bool                      // written only while holding all slots, read while holding one slot
+	drained bool                      // written only while all slots are held, and read while one slot is held
 }
 
-// New returns a Matchmaker. Run starts its ticks.
+// New returns a Matchmaker. Call Run to start its ticks.
 func New(o Options) *Matchmaker {
 	return &Matchmaker{options: o, seating: semaphore.NewWeighted(int64(len(o.Ladders)))}
 }
 
-// Run runs the first tick of each mode immediately, and then one at every Tick,
-// until ctx ends. The modes do not wait for each other. Run also takes
-// snapshots of the ladders, rotates seed keys and publishes retired ones. It logs
-// every failure and retries at the next tick.
+// Run runs the ticks of all modes until ctx ends: one immediately, and then one at each
+// interval of length Tick. The modes do not wait for each other. Run also takes
+// snapshots of the ladders, rotates seed keys and publishes retired keys. If something
+// fails, Run logs the failure and tries again at the next tick.
 func (m *Matchmaker) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	began := time.Now()
@@ -110,7 +109,7 @@ func (m *Matchmaker) Run(ctx context.Context) {
 }
 
 // NextTick returns the time of the first tick after now. It returns the zero time if
-// Run has not begun.
+// Run has not been called yet.
 func (m *Matchmaker) NextTick(now time.Time) time.Time {
 	began := m.began.Load()
 	if began == nil {
@@ -123,9 +122,9 @@ func (m *Matchmaker) NextTick(now time.Time) time.Time {
 // seating tables. Ticks still pass unfinished matches to the referee.
 func (m *Matchmaker) Drain() { m.WithSeatingPaused(func() { m.drained = true }) }
 
-// WithSeatingPaused calls f while no tick seats tables. It first waits up to
-// tickTime for ticks that are seating tables. Later ticks wait for f, and take
-// into account all events that f has stored.
+// WithSeatingPaused calls f while no tick is seating tables. It first waits up to
+// tickTime for ticks that are seating tables. Later ticks wait until f returns, and
+// take into account all events that f has stored.
 func (m *Matchmaker) WithSeatingPaused(f func()) {
 	all := int64(len(m.options.Ladders))
 	_ = m.seating.Acquire(context.Background(), all) // never fails, because its context never ends
@@ -133,7 +132,7 @@ func (m *Matchmaker) WithSeatingPaused(f func()) {
 	f()
 }
 
-// everyTick calls f immediately and then at every Tick, until ctx ends.
+// everyTick calls f once immediately and then at the time of each tick, until ctx ends.
 func (m *Matchmaker) everyTick(ctx context.Context, f func()) {
 	ticker := time.NewTicker(m.options.Tick)
 	defer ticker.Stop()
@@ -147,8 +146,9 @@ func (m *Matchmaker) everyTick(ctx context.Context, f func()) {
 	}
 }
 
-// tick passes unfinished matches to the referee before it seats tables, so that a
-// match that resumes after a restart does not wait for the directory.
+// tick runs one tick of a ladder. It passes unfinished matches to the referee before it
+// seats tables, so that matches resume after a restart without waiting for the
+// directory.
 func (m *Matchmaker) tick(ctx context.Context, l *Ladder) {
 	ctx, cancel := context.WithTimeout(ctx, tickTime)
 	defer cancel()
@@ -174,7 +174,8 @@ func (m *Matchmaker) handOver(ctx context.Context, l *Ladder) {
 	}
 }
 
-// seat seats all bots that may play, and returns the number of tables.
+// seat seats as many of the bots that may play as possible, and returns the number of
+// tables.
 func (m *Matchmaker) seat(ctx context.Context, l *Ladder) int {
 	if m.seating.Acquire(ctx, 1) != nil {
 		return 0
@@ -217,9 +218,9 @@ func (m *Matchmaker) maySeat(ctx context.Context, l *Ladder) bool {
 	return may && err == nil
 }
 
-// pauseAbsentees pauses the bots that have missed their matches for a week, and
-// returns the others. A bot that could not be paused is not seated; the next
-// tick retries.
+// pauseAbsentees pauses the bots that have missed their matches for a week, and returns
+// the others. If a bot could not be paused, it is not seated either, and the next tick
+// tries again.
 func (m *Matchmaker) pauseAbsentees(ctx context.Context, l *Ladder, candidates []ladder.Candidate, now time.Time) ([]ladder.Candidate, error) {
 	if m.options.Pauser == nil {
 		return candidates, nil
@@ -232,15 +233,15 @@ func (m *Matchmaker) pauseAbsentees(ctx context.Context, l *Ladder, candidates [
 	for _, a := range absentees {
 		absent[a.BotID] = true
 		if err := m.options.Pauser.PauseForMisses(ctx, a.BotID, a.Since); err != nil {
-			m.failed(ctx, l, "could not pause a bot that misses its matches", err)
+			m.failed(ctx, l, "could not pause a bot that has missed its matches", err)
 			continue
 		}
-		m.options.Logger.Info("paused a bot that misses its matches", "mode", l.Mode(), "bot", a.BotID, "since", a.Since)
+		m.options.Logger.Info("paused a bot that has missed its matches", "mode", l.Mode(), "bot", a.BotID, "since", a.Since)
 	}
 	return slices.DeleteFunc(slices.Clone(candidates), func(c ladder.Candidate) bool { return absent[c.BotID] }), nil
 }
 
-// failed logs a failure, unless the process is stopping. The next tick retries.
+// failed logs a failure unless the process is stopping. The next tick retries.
 func (m *Matchmaker) failed(ctx context.Context, l *Ladder, what string, err error) {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return

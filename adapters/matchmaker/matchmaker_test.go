@@ -16,7 +16,7 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// arena is a Matchmaker with fakes, in a synctest bubble.
+// arena is a Matchmaker that uses fakes, in a synctest bubble.
 type arena struct {
 	*Matchmaker
 	log   *faultyLog
@@ -63,7 +63,7 @@ func (a *arena) called(format string, args ...any) {
 	a.calls = append(a.calls, fmt.Sprintf(format, args...))
 }
 
-// take returns the calls since the last take.
+// take returns the calls that were made since the last call of take.
 func (a *arena) take() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -103,8 +103,8 @@ func (a *arena) Play(s ladder.Seating) {
 	}
 }
 
-// given returns an arena with bots and a tick every 30 s. The ticks do not run
-// yet.
+// given returns an arena with the given number of bots and a tick every 30 s. The ticks
+// have not started yet.
 func given(bots int, modes ...string) *arena {
 	a := &arena{log: newFaultyLog(), bots: numbered(bots), keys: seedKeys{}}
 	var ladders []*Ladder
@@ -120,8 +120,8 @@ func given(bots int, modes ...string) *arena {
 	return a
 }
 
-// run starts the ticks, and returns when the first tick has ended or is
-// blocked. a.stop stops the ticks and waits until they have ended.
+// run starts the ticks, and returns when the first tick has ended or is blocked. Call
+// a.stop to stop the ticks and wait until they have ended.
 func (a *arena) run(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -154,8 +154,8 @@ func TestTimeOfTheNextTick(t *testing.T) {
 	})
 }
 
-// Bots that play or rest do not wait. A Ladder that another process writes counts the
-// same bots once it has caught up.
+// Bots that are playing or resting do not count as waiting. A Ladder in a process that
+// only follows the log gives the same count once it has caught up.
 func TestLadderCountsWaitingBots(t *testing.T) {
 	log := newFaultyLog()
 	l, elsewhere := newLadder(log, ladder.Standard), newLadder(log, ladder.Standard)
@@ -204,7 +204,7 @@ func TestBotsAreSeatedAgainAfterTheirRest(t *testing.T) {
 	})
 }
 
-// An unfinished match resumes before the directory has caught up, and even if
+// An unfinished match resumes before the directory has caught up, so it resumes even if
 // the directory never catches up.
 func TestUnfinishedMatchesResumeAtStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

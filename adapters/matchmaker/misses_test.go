@@ -12,7 +12,7 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// pauser is a fake Pauser that records its calls in the arena's list of calls.
+// pauser is a fake Pauser that adds its calls to the arena's list of calls.
 type pauser struct {
 	a   *arena
 	err error

@@ -15,14 +15,14 @@ type RetiredKeys interface {
 
 // Rotation replaces seed keys that have been in use for too long.
 type Rotation interface {
-	// RotateIfDue puts a new seed key into use if the current key is old enough,
-	// and returns the id of the new key. Otherwise it returns an empty id.
+	// If the current seed key is old enough, RotateIfDue puts a new key into use and
+	// returns its id. Otherwise, it returns an empty id.
 	RotateIfDue(ctx context.Context) (id string, err error)
 }
 
-// keepKeys rotates the seed key if that is due, and publishes retired keys. No tick
-// seats tables during this time, so each table uses the key that the log selects
-// for it.
+// keepKeys rotates the seed key if a rotation is due, and publishes retired keys.
+// Meanwhile, no tick seats tables, so each table uses the key that was current in the
+// log when the table was stored.
 func (m *Matchmaker) keepKeys(ctx context.Context) {
 	m.WithSeatingPaused(func() {
 		if m.options.Rotation != nil {
@@ -39,21 +39,22 @@ func (m *Matchmaker) rotate(ctx context.Context) {
 	defer cancel()
 	id, err := m.options.Rotation.RotateIfDue(ctx)
 	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
-		m.options.Logger.Warn("seed key not rotated; retrying at the next tick", "error", err)
+		m.options.Logger.Warn("could not rotate the seed key; retrying at the next tick", "error", err)
 	}
 	if id != "" {
-		m.options.Logger.Info("seed key rotated as scheduled; back up the secrets file", "id", id)
+		m.options.Logger.Info("rotated the seed key as scheduled; back up the secrets file", "id", id)
 	}
 }
 
-// publishRetired publishes keys while no tick seats tables. Then no new match can
-// use a retired key, and the ladders list all matches that still need one.
+// publishRetired publishes retired keys while no tick is seating tables. During that
+// time, no new match can start to use a retired key, so the ladders list all matches
+// that still need one.
 func (m *Matchmaker) publishRetired(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, tickTime)
 	defer cancel()
 	ids, err := m.options.Retired.PublishRetired(ctx, m.neededKeys)
 	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
-		m.options.Logger.Warn("retired seed keys not published; retrying at the next tick", "error", err)
+		m.options.Logger.Warn("could not publish the retired seed keys; retrying at the next tick", "error", err)
 	}
 	for _, id := range ids {
 		m.options.Logger.Info("retired seed key published", "id", id)

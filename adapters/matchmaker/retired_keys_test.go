@@ -13,7 +13,7 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// retiredKeys is a fake that publishes k1 when no match needs it.
+// retiredKeys is a fake RetiredKeys that publishes the key k1 once no match needs it.
 type retiredKeys struct {
 	mu               sync.Mutex // guards the fields below
 	calls, published int
@@ -47,8 +47,8 @@ func (r *retiredKeys) PublishRetired(ctx context.Context, needed func(context.Co
 	return []string{"k1"}, nil
 }
 
-// A retired seed key is published at the first tick after the last match with
-// that key has ended, on any ladder.
+// A retired seed key is published at the first tick after the last match with that key
+// has ended, no matter on which ladder.
 func TestRetiredKeysArePublishedAfterTheirLastMatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := given(3, ladder.Standard, ladder.Parley)
@@ -78,7 +78,7 @@ func TestRetiredKeysArePublishedAfterTheirLastMatch(t *testing.T) {
 		later(30 * time.Second)
 		_, published = keys.counts()
 		require.Zero(t, published)
-		require.Contains(t, a.lines.String(), "retired seed keys not published")
+		require.Contains(t, a.lines.String(), "could not publish the retired seed keys")
 		keys.fail(nil)
 		later(60 * time.Second)
 		_, published = keys.counts()

@@ -105,7 +105,7 @@ func storedIn(t *testing.T, log eventstore.Log, mode string) []ladder.Event {
 	return events
 }
 
-// fault is the way in which one call to the log fails.
+// fault makes one call to the log fail in a certain way.
 type fault func(ctx context.Context, call func() error) error
 
 var errReset = errors.New("connection reset")

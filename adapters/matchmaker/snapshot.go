@@ -12,20 +12,20 @@ import (
 	"hexarena/eventstore"
 )
 
-// snapshotEvery is the number of events between two snapshots. A process folds
-// about this many events at most when it starts.
+// snapshotEvery is the number of events between two snapshots. So a process that starts
+// has to fold at most about this many events.
 const snapshotEvery = 10_000
 
 // snapshotTime is the time limit for storing a snapshot.
 const snapshotTime = time.Minute
 
-// snapshots is the state of a Ladder's snapshots.
+// snapshots is what a Ladder knows about its snapshots.
 type snapshots struct {
 	every    uint64        // events between two snapshots
-	due      chan struct{} // contains an element if it may be time for the next snapshot
+	due      chan struct{} // contains a value if it may be time for the next snapshot
 	restored bool          // whether the ladder has already looked for a snapshot; guarded by writing
 	last     uuid.UUID     // id of the last folded event; guarded by mu
-	covered  uint64        // the ladder's version in the newest snapshot; guarded by mu
+	covered  uint64        // the version of the ladder that the newest snapshot contains; guarded by mu
 }
 
 func newSnapshots() snapshots {
@@ -34,7 +34,7 @@ func newSnapshots() snapshots {
 
 // TakeSnapshots takes a snapshot after every snapshotEvery folded events until ctx
 // ends. It blocks the ladder only while it copies the state in memory. It does not
-// retry a failed snapshot, because the ladder also works without one.
+// retry a failed snapshot, because the ladder does not depend on it.
 func (l *Ladder) TakeSnapshots(ctx context.Context) {
 	for {
 		select {
@@ -42,7 +42,7 @@ func (l *Ladder) TakeSnapshots(ctx context.Context) {
 			return
 		case <-l.snapshots.due:
 			if err := l.takeSnapshot(ctx); err != nil && ctx.Err() == nil {
-				l.options.Logger.Warn("ladder snapshot not stored; the arena will try again at the next snapshot", "mode", l.Mode(), "error", err)
+				l.options.Logger.Warn("could not store a snapshot of the ladder; the next snapshot replaces it", "mode", l.Mode(), "error", err)
 			}
 		}
 	}
@@ -62,9 +62,9 @@ func (l *Ladder) wakeSnapshots() {
 	}
 }
 
-// takeSnapshot stores the current state. The stream of snapshots keeps only its
-// last event. If two arenas store snapshots at the same time, either snapshot
-// can be used.
+// takeSnapshot stores the current state. The stream of snapshots keeps only its last
+// event. If two arenas store snapshots at the same time, it does not matter which of
+// the two remains.
 func (l *Ladder) takeSnapshot(ctx context.Context) error {
 	l.mu.Lock()
 	state, version, last := l.state.State(), l.state.Version(), l.snapshots.last
@@ -93,9 +93,9 @@ func (l *Ladder) takeSnapshot(ctx context.Context) error {
 	})
 }
 
-// restoreOnce restores the newest snapshot before the first read of the ladder.
-// If the snapshot cannot be used, restoreOnce logs a warning, and the caller
-// folds the ladder from its first event.
+// restoreOnce restores the newest snapshot before the first read of the ladder. If it
+// cannot use the snapshot, it logs a warning, and the caller folds the ladder from its
+// first event.
 func (l *Ladder) restoreOnce(ctx context.Context) error {
 	if l.snapshots.restored {
 		return nil
@@ -103,7 +103,7 @@ func (l *Ladder) restoreOnce(ctx context.Context) error {
 	err := retry(ctx, l.restore)
 	switch {
 	case errors.Is(err, ladder.ErrNoUse) || errors.Is(err, eventstore.ErrStreamDeleted):
-		l.options.Logger.Warn("ladder snapshot not usable; folding the ladder from its first event", "mode", l.Mode(), "error", err)
+		l.options.Logger.Warn("cannot use the snapshot of the ladder; folding the ladder from its first event", "mode", l.Mode(), "error", err)
 	case err != nil:
 		return fmt.Errorf("read the snapshot of %s: %w", l.stream, err)
 	}
@@ -147,9 +147,9 @@ func (l *Ladder) newest(ctx context.Context) (taken ladder.LadderSnapshotTaken, 
 	return taken, found, nil
 }
 
-// lastEvent returns the id of the last event that a snapshot includes. It fails if
-// the ladder's stream does not contain that event, which happens if the log was
-// restored from an older backup.
+// lastEvent returns the id of the last event that a snapshot includes. It fails if the
+// ladder's stream does not contain that event, for example because the log was restored
+// from an older backup.
 func (l *Ladder) lastEvent(ctx context.Context, taken ladder.LadderSnapshotTaken) (uuid.UUID, error) {
 	at := eventstore.Revision(taken.Revision)
 	for r, err := range l.log.Read(ctx, l.stream, at, eventstore.ReadOptions{Limit: 1}) {
@@ -157,9 +157,9 @@ func (l *Ladder) lastEvent(ctx context.Context, taken ladder.LadderSnapshotTaken
 		case err != nil:
 			return uuid.Nil, err
 		case r.Revision != at || r.ID.String() != taken.EventID:
-			return uuid.Nil, fmt.Errorf("%w: %s@%d is not the event that the snapshot names", ladder.ErrNoUse, l.stream, at)
+			return uuid.Nil, fmt.Errorf("%w: the event %s@%d has a different id than the snapshot expects", ladder.ErrNoUse, l.stream, at)
 		}
 		return r.ID, nil
 	}
-	return uuid.Nil, fmt.Errorf("%w: %s ends before @%d, which the snapshot names", ladder.ErrNoUse, l.stream, at)
+	return uuid.Nil, fmt.Errorf("%w: %s ends before @%d, the last event that the snapshot includes", ladder.ErrNoUse, l.stream, at)
 }

@@ -37,7 +37,7 @@ func stateOf(t *testing.T, l *Ladder) string {
 	return fmt.Sprint(l.state.Version(), " ", string(data))
 }
 
-// countingLog counts the ladder events that are read. It can hide snapshots.
+// countingLog counts how many ladder events are read. It can hide the snapshots.
 type countingLog struct {
 	eventstore.Log
 	hides bool
@@ -60,7 +60,7 @@ func (l *countingLog) Read(ctx context.Context, id eventstore.StreamID, from eve
 	}
 }
 
-// fromZero returns the state of the ladder, folded from the first event.
+// fromZero folds the ladder from the first event and returns its state.
 func fromZero(t *testing.T, log eventstore.Log) string {
 	t.Helper()
 	return stateOf(t, newLadder(&countingLog{Log: log, hides: true}, ladder.Standard))
@@ -108,8 +108,8 @@ func TestStartFromSnapshotEqualsStartFromZero(t *testing.T) {
 	require.Equal(t, fromZero(t, log), stateOf(t, l), "the first ladder has caught up")
 }
 
-// The stream keeps only the newest snapshot. A new Ladder reads only the last
-// event that the snapshot includes, and the events after it.
+// The stream keeps only the newest snapshot. A new Ladder reads only the last event
+// that the snapshot includes and the events after that.
 func TestSnapshotIsTakenAfterEachInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := memory.New()
@@ -174,7 +174,8 @@ func TestLongStartTakesSnapshotForTheNextStart(t *testing.T) {
 	})
 }
 
-// modified appends a modified snapshot to the stream of snapshots.
+// modified returns a function that appends a modified snapshot to the stream of
+// snapshots.
 func modified(change func(*ladder.LadderSnapshotTaken)) func(*testing.T, *memory.Log) {
 	return func(t *testing.T, log *memory.Log) {
 		l := newLadder(log, ladder.Standard)
@@ -254,7 +255,7 @@ func TestSnapshotReadIsRetried(t *testing.T) {
 	}
 }
 
-// stuck is a log on which appends of snapshots block or fail.
+// stuck is a log in which appends of snapshots block or fail.
 type stuck struct {
 	eventstore.Log
 	snapshot func(context.Context) error
@@ -269,8 +270,8 @@ func (l *stuck) Append(ctx context.Context, id eventstore.StreamID, expected eve
 	return l.Log.Append(ctx, id, expected, events...)
 }
 
-// The ladder does not wait while a snapshot is being stored. The snapshot contains
-// the state as it was when storing began.
+// The ladder continues to work while a snapshot is being stored. The snapshot contains
+// the state at the time when storing began.
 func TestLadderDoesNotWaitForSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -317,7 +318,7 @@ func TestFailedSnapshotIsLoggedAndTheNextIsStored(t *testing.T) {
 			step(t, l, rng)
 			synctest.Wait()
 		}
-		require.Equal(t, 1, strings.Count(logged.String(), "ladder snapshot not stored"))
+		require.Equal(t, 1, strings.Count(logged.String(), "could not store a snapshot of the ladder"))
 		fails = nil
 		for range 5 {
 			step(t, l, rng)
@@ -329,11 +330,11 @@ func TestFailedSnapshotIsLoggedAndTheNextIsStored(t *testing.T) {
 	})
 }
 
-// aged is a log with a long ladder of 10,000 bots. To save memory, it stores one
-// round of events and returns that round repeatedly.
+// aged is a log with a long ladder of 10,000 bots. To save memory, it stores a short
+// list of events and repeats the list as often as necessary.
 type aged struct {
 	*memory.Log
-	round  []eventstore.Event // repeated
+	round  []eventstore.Event // the list that is repeated
 	events int
 }
 
@@ -355,8 +356,8 @@ func (l *aged) Read(ctx context.Context, id eventstore.StreamID, from eventstore
 	}
 }
 
-// newAged returns a log with the given number of rating changes, from matches
-// with 4 bots.
+// newAged returns a log with the given number of rating changes, which result from
+// matches of 4 bots.
 func newAged(b *testing.B, ratings int) *aged {
 	const bots, tables = 10_000, 2_500
 	l := &aged{Log: memory.New()}
@@ -389,9 +390,9 @@ func newAged(b *testing.B, ratings int) *aged {
 	return l
 }
 
-// BenchmarkStart measures how long a new Ladder takes to read a ladder of a
-// million rating changes from memory. One case folds from the first event. The
-// other case uses a snapshot that is followed by half of snapshotEvery events.
+// BenchmarkStart measures how long a new Ladder takes to read a ladder with a million
+// rating changes from memory. One case folds from the first event. The other case uses
+// a snapshot and folds the snapshotEvery/2 events that follow it.
 func BenchmarkStart(b *testing.B) {
 	const ratings = 1_000_000
 	log := newAged(b, ratings)

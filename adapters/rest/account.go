@@ -15,22 +15,23 @@ type Account struct {
 	Email string `json:"email"`
 }
 
-// AccountPatch changes an account. Absent fields stay as they are.
+// AccountPatch is a change of an account. Absent fields do not change.
 type AccountPatch struct {
 	Name *string `json:"name,omitempty" minLength:"3" maxLength:"20" pattern:"^[a-z0-9_-]+$"`
 }
 
-// SignIn asks for a sign-in link by email.
+// SignIn is a request for a sign-in link by email.
 type SignIn struct {
 	Email string `json:"email" format:"email"`
 }
 
-// SignInConfirmation exchanges the token of a sign-in link for a session.
+// SignInConfirmation is a request to exchange the token of a sign-in link for a
+// session.
 type SignInConfirmation struct {
 	Token string `json:"token"`
 }
 
-// Key is an API key without its private half, which the arena never sees.
+// Key is an API key without the private key, which the arena never sees.
 type Key struct {
 	ID         string        `json:"id" doc:"The key's id. Signed calls send it in the header x-arena-key."`
 	Name       string        `json:"name"`
@@ -51,14 +52,14 @@ type NewKey struct {
 	Name      string   `json:"name" minLength:"1" maxLength:"40"`
 	PublicKey string   `json:"publicKey" doc:"An OpenSSH public-key line, a PEM block, or the base64 encoding of the key's 32 bytes."`
 	Scopes    []string `json:"scopes,omitempty" nullable:"false" enum:"bots.read,bots.write,keys.read,keys.write,account.read,account.write"`
-	Proof     string   `json:"proof,omitempty" doc:"The base64 encoding of the key's signature of its challenge. Needed only if the key is active in another account, whose registration is then revoked."`
+	Proof     string   `json:"proof,omitempty" doc:"The base64 encoding of the key's signature of its challenge. Needed only if the key is active in another account. The key's registration in that account is then revoked."`
 }
 
-// KeyChallenge returns the text whose signature proves that an account has the
-// private half of a public key. base is the URL of the arena. The text names the
-// arena and the account, so the signature is worth nothing to another arena or
-// account (docs/protocol.md#moving-a-key-to-another-account). No signed request
-// begins with the same letters.
+// KeyChallenge returns a text for an account to sign with a private key. The signature
+// proves that the account has the private key of a public key. base is the URL of the
+// arena. The text names the arena and the account, so the signature is useless for any
+// other arena or account (docs/protocol.md#moving-a-key-to-another-account). The text
+// of a signed request never begins with the same letters.
 func KeyChallenge(base *url.URL, accountID string, public []byte) string {
 	return "hexarena key proof\n" + strings.ToLower(base.Host) + "\n" + accountID + "\n" + base64.StdEncoding.EncodeToString(public)
 }

@@ -23,7 +23,7 @@ type NewBot struct {
 	URL  string `json:"url" format:"uri"`
 }
 
-// BotPatch changes a bot. Absent fields stay as they are.
+// BotPatch is a change of a bot. Absent fields do not change.
 type BotPatch struct {
 	Name   *string `json:"name,omitempty" minLength:"1" maxLength:"40"`
 	URL    *string `json:"url,omitempty" format:"uri"`
@@ -44,10 +44,9 @@ type Step struct {
 	ElapsedMs int64  `json:"elapsedMs"`
 }
 
-// StepWriter is an optional interface of an http.ResponseWriter, like
-// http.Flusher. A caller inside the process implements StepWriter to follow a
-// deploy check. The API calls WriteStep as soon as a step is done, before it
-// writes the answer.
+// StepWriter is an optional interface of an http.ResponseWriter, like http.Flusher. A
+// caller in the same process implements StepWriter to follow a deploy check. The API
+// calls WriteStep when a step ends, before it writes the response.
 type StepWriter interface {
 	WriteStep(Step)
 }

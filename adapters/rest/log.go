@@ -1,14 +1,14 @@
 package rest
 
-// Inclusion proves that a match is a leaf in the tree of the signed log.
+// Inclusion is a proof that a match is a leaf in the tree of the signed log.
 type Inclusion struct {
 	Index  uint64   `json:"index" doc:"The leaf's position, counted from 0."`
 	Size   uint64   `json:"size" doc:"The size of the tree to which the proof applies."`
 	Hashes [][]byte `json:"hashes" nullable:"false" doc:"The audit path (RFC 6962, 2.1.1), from the leaf's sibling up."`
 }
 
-// Consistency proves that the signed log of the later size begins with the log
-// of the earlier size.
+// Consistency is a proof that the signed log at the later size begins with the log at
+// the earlier size.
 type Consistency struct {
 	From   int      `json:"from"`
 	To     int      `json:"to"`
@@ -30,7 +30,7 @@ type SeedKeys struct {
 // LadderEvents is one page of the events of a mode's ladder, in their order.
 type LadderEvents struct {
 	Mode   string        `json:"mode"`
-	Size   int           `json:"size" doc:"The number of the ladder's events when the page was read."`
+	Size   int           `json:"size" doc:"The number of events in the ladder when the page was read."`
 	Events []LadderEvent `json:"events" nullable:"false"`
 	Next   *int          `json:"next" doc:"Send this value as the parameter \"from\" to get the next page; null at the end of the ladder."`
 }
@@ -39,6 +39,6 @@ type LadderEvents struct {
 type LadderEvent struct {
 	Revision int    `json:"revision" doc:"The event's place in the ladder, counted from 0, and the index of its entry in the ladder's tree."`
 	Type     string `json:"type" enum:"TablesSeated,RatingsChanged,MatchVoided"`
-	At       string `json:"at" format:"date-time" doc:"When the arena decided the event."`
-	Data     string `json:"data" doc:"The event's data exactly as stored: JSON. Its SHA-256 is in the entry of the ladder's tree."`
+	At       string `json:"at" format:"date-time" doc:"The time at which the arena decided the event."`
+	Data     string `json:"data" doc:"The event's data, which is JSON, exactly as stored. The entry in the ladder's tree contains its SHA-256."`
 }

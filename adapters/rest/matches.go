@@ -19,7 +19,7 @@ type Match struct {
 	Replay     []match.PublicEvent `json:"replay" nullable:"false" doc:"Empty while the match is running."`
 	Commitment seed.Seed           `json:"commitment"`
 	Proof      *match.Proof        `json:"proof,omitempty"`
-	ThinkingMs []int64             `json:"thinkingMs,omitempty" doc:"The thinking time that each seat used; present once the match has ended."`
+	ThinkingMs []int64             `json:"thinkingMs,omitempty" doc:"The thinking time that each seat used; absent while the match is running."`
 }
 
 // Frames contains the board and the frames of a match.
@@ -46,11 +46,11 @@ type Leaderboard struct {
 	Rows []LeaderboardRow `json:"rows" nullable:"false"`
 }
 
-// Queue says how long the bots of a mode wait for a table. It names no bots.
+// Queue describes the bots of a mode that are waiting for a table, without naming them.
 type Queue struct {
 	Mode     string  `json:"mode" enum:"standard,parley"`
-	Waiting  int     `json:"waiting" doc:"The number of active bots that are in no match and have rested."`
-	NextTick *string `json:"nextTick" doc:"The time of the next seating; null if the process that answers seats no tables."`
+	Waiting  int     `json:"waiting" doc:"The number of active bots that are not in a match and have rested."`
+	NextTick *string `json:"nextTick" doc:"The time of the next seating; null if the responding process does not seat tables."`
 }
 
 // BotHistory lists either the completed matches of a bot or its aborted
@@ -64,9 +64,9 @@ type BotHistory struct {
 	Points         []HistoryPoint `json:"points" nullable:"false"`
 }
 
-// HistoryPoint is one match of a bot. A completed match has every field except
-// Reason. For an aborted match, the pointer fields are nil. MatchSeat is the bot's
-// seat in the record of the match.
+// HistoryPoint is one match of a bot. For a completed match, every field except Reason
+// is set. For an aborted match, the pointer fields are nil. MatchSeat is the bot's seat
+// in the record of the match.
 type HistoryPoint struct {
 	MatchID   string   `json:"matchId"`
 	EndedAt   string   `json:"endedAt"`

@@ -1,7 +1,7 @@
 package rest
 
-// HeaderRequestID is the header that contains the id of the request in every
-// response. Log records and events contain the same id.
+// HeaderRequestID is the response header that contains the id of the request. Log
+// records and events contain the same id.
 const HeaderRequestID = "X-Request-Id"
 
 // ProblemType is the content type of a Problem.
@@ -13,7 +13,7 @@ type Problem struct {
 	Status    int          `json:"status" minimum:"400" maximum:"599"`
 	Code      string       `json:"code" doc:"A stable code that a program can act on."`
 	Detail    string       `json:"detail" doc:"A human-readable explanation."`
-	RequestID string       `json:"requestId" doc:"Quote this id when you ask about the request."`
+	RequestID string       `json:"requestId" doc:"The id of the request. Quote it when you ask about the request."`
 	Errors    []FieldError `json:"errors,omitempty" doc:"The invalid fields."`
 	Steps     []Step       `json:"steps,omitempty" doc:"The steps of the failed deploy check."`
 }

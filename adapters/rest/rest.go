@@ -1,12 +1,11 @@
-// Package rest declares the types of the arena's REST interface: the JSON
-// bodies of its requests and answers. The API encodes and describes these
-// types. The web pages and the command line decode the same types, so that each
-// is declared only once.
+// Package rest declares the types of the arena's REST interface, which are the JSON
+// bodies of requests and responses. The API encodes and describes these types, and the
+// web pages and the command line decode them, so that each type is declared only once.
 //
-// A type that is also a row of a read model is declared in the read model. It
-// has an alias here, such as [MatchSummary] and [LeaderboardRow]. The huma
-// library uses the struct tags to describe a field, and adapters/rest/binding uses
-// them to parse the field. The package knows nothing about HTTP or the rules.
+// If a type is also a row of a read model, the read model declares it, and this package
+// contains an alias, such as [MatchSummary] or [LeaderboardRow]. The huma library uses
+// the struct tags to describe a field, and adapters/rest/binding uses them to parse the
+// field. The package knows nothing about HTTP or the rules.
 package rest
 
 import (
@@ -25,7 +24,7 @@ type (
 	MatchSummary = matches.Summary
 	// MatchPlayer is a bot in a MatchSummary.
 	MatchPlayer = matches.Player
-	// MatchSeat is what one seat did in an ended match.
+	// MatchSeat describes what one seat did in an ended match.
 	MatchSeat = seats.Seat
 	// LiveMatch is a running match in a list.
 	LiveMatch = live.Match
@@ -35,15 +34,15 @@ type (
 	LeaderboardRow = leaderboard.Row
 )
 
-// timeFormat is the format of every time in an answer: RFC 3339, UTC,
+// timeFormat is the format of every time in a response: RFC 3339 in UTC, with
 // milliseconds.
 const timeFormat = "2006-01-02T15:04:05.000Z"
 
-// FormatTime formats a time in the format of all answers.
+// FormatTime formats a time in the format that all responses use.
 func FormatTime(t time.Time) string { return t.UTC().Format(timeFormat) }
 
-// FormatTimeOrNull formats a time as FormatTime does. It returns nil, which is
-// null in JSON, for the zero time.
+// FormatTimeOrNull is like FormatTime, but returns nil for the zero time. In JSON, nil
+// becomes null.
 func FormatTimeOrNull(t time.Time) *string {
 	if t.IsZero() {
 		return nil
@@ -52,12 +51,12 @@ func FormatTimeOrNull(t time.Time) *string {
 	return &text
 }
 
-// Health is the answer to GET /health.
+// Health is the response to GET /health.
 type Health struct {
 	Status string `json:"status" enum:"ok"`
 }
 
-// Arena is the answer to GET /.well-known/arena.json.
+// Arena is the response to GET /.well-known/arena.json.
 type Arena struct {
 	PublicKey string       `json:"publicKey" doc:"Base64 of the raw 32 bytes of the platform's Ed25519 public key."`
 	Beacon    *beacon.Info `json:"beacon,omitempty" doc:"The drand chain whose rounds become part of the seeds; absent if the arena has no beacon."`

@@ -36,7 +36,7 @@ type seedKey struct {
 type secret [32]byte
 
 func newSecret() (s secret) {
-	_, _ = rand.Read(s[:]) // never returns an error: on a failure, rand.Read ends the program
+	_, _ = rand.Read(s[:]) // never returns an error, because a failure ends the program
 	return s
 }
 
@@ -114,8 +114,7 @@ func (c contents) seedKey(id string) ([]byte, bool) {
 	return nil, false
 }
 
-// held returns the parts of the secrets that the log stores: the public key and
-// the hashes.
+// held returns what the log stores about the secrets: the public key and the hashes.
 func (c contents) held() arena.Held {
 	public := ed25519.NewKeyFromSeed(c.PlatformSeed[:]).Public().(ed25519.PublicKey)
 	h := arena.Held{Platform: arena.PublicKey(public), Email: arena.HashOf(c.EmailKey[:])}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fixed returns secrets that are the same in every run.
+// fixed returns the same secrets in every run.
 func fixed() contents {
 	return contents{
 		Version:      1,
@@ -105,8 +105,8 @@ func TestSecretsCannotBePrintedOrEncoded(t *testing.T) {
 	require.ErrorContains(t, err, "cannot be encoded")
 }
 
-// FuzzParse checks that parse accepts only complete files. It also checks that
-// an accepted file is unchanged after encoding and parsing it again.
+// FuzzParse checks that parse accepts only complete files, and that encoding and
+// parsing an accepted file again does not change it.
 func FuzzParse(f *testing.F) {
 	good := encoded(f, fixed())
 	f.Add(good)

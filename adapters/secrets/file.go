@@ -15,7 +15,7 @@ const maxFile = 1 << 20
 // load reads the file at path. It returns fs.ErrNotExist if the file does not
 // exist.
 func load(path string) (contents, error) {
-	info, err := os.Stat(path) // checked before opening the file, because opening a pipe would block
+	info, err := os.Stat(path) // before opening the file, because opening a pipe could block
 	if err != nil {
 		return contents{}, fmt.Errorf("secrets file: %w", err)
 	}
@@ -33,8 +33,8 @@ func load(path string) (contents, error) {
 	return c, nil
 }
 
-// checkMode rejects files that other users may open, and files that are not
-// regular. On Windows, which uses ACLs, it does not check the mode.
+// checkMode rejects files that are not regular files, and files that other users may
+// open. It does not check the mode on Windows, which uses ACLs instead.
 func checkMode(path string, info fs.FileInfo) error {
 	mode := info.Mode()
 	switch {
@@ -48,12 +48,12 @@ func checkMode(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// create writes a new file. If path exists, create changes nothing and returns
-// fs.ErrExist. It uses a link instead of a rename, because a link never replaces a
-// file that another process has created.
+// create writes a new file. If a file already exists at path, create changes nothing
+// and returns fs.ErrExist. It creates a link instead of renaming, because a link never
+// replaces a file that another process has created.
 func create(path string, c contents) error { return write(path, c, os.Link) }
 
-// replace replaces the file at path. If replace fails, the old file stays.
+// replace replaces the file at path. If it fails, the old file does not change.
 func replace(path string, c contents) error {
 	path, err := filepath.EvalSymlinks(path) // if path is a symbolic link, replace the link's target
 	if err != nil {
@@ -86,7 +86,7 @@ func writeTemp(dir string, data []byte, use func(name string) error) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) //nolint:errcheck // after a rename, the name no longer exists; otherwise, a leftover file is harmless
+	defer os.Remove(f.Name()) //nolint:errcheck // an error does not matter: a leftover file is harmless, and after a rename the name does not exist
 	if _, err = f.Write(data); err == nil {
 		err = f.Sync()
 	}
@@ -96,8 +96,8 @@ func writeTemp(dir string, data []byte, use func(name string) error) error {
 	return use(f.Name())
 }
 
-// syncFolder makes the names in a folder durable. This is not necessary on
-// Windows.
+// syncFolder makes the names of the files in a folder durable. It does nothing on
+// Windows, where this is not necessary.
 func syncFolder(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -18,12 +18,12 @@ type Rotation struct {
 	Retired []string
 }
 
-// Rotate creates a new seed key, makes it the active key, and retires the old key.
-// Rotate stores the new key durably in the file before the log names the key. A
-// crash between these two steps leaves an unused key. No table may be seated during
-// Rotate, because the table could use the old key. If Rotate returns an error, the
-// log may still have stored the rotation. Refresh then reads the active key from
-// the log.
+// Rotate creates a new seed key, makes it the active key, and retires the old key. It
+// stores the new key durably in the file before it stores the key's id in the log. A
+// crash between these two steps leaves an unused key. The caller must ensure that no
+// table is seated during Rotate, because the table could use the old key. If Rotate
+// returns an error, the log may still have stored the rotation. In that case, Refresh
+// reads the active key from the log.
 func (s Secrets) Rotate(ctx context.Context, reason string, m eventstore.Metadata) (Rotation, error) {
 	return s.rotate(ctx, reason, m, func(arena.Keys) bool { return true })
 }
@@ -31,9 +31,9 @@ func (s Secrets) Rotate(ctx context.Context, reason string, m eventstore.Metadat
 // scheduled is the reason that RotateIfOlder gives for its rotations.
 const scheduled = "scheduled rotation"
 
-// RotateIfOlder rotates the seed key as Rotate does if the active key was added
-// at least age ago. Otherwise it returns a zero Rotation. If several processes
-// call it at the same time, only one of them rotates the key.
+// RotateIfOlder is like Rotate, but does nothing and returns a zero Rotation if the
+// active key was added less than age ago. If several processes call it at the same
+// time, only one of them rotates the key.
 func (s Secrets) RotateIfOlder(ctx context.Context, age time.Duration, now time.Time) (Rotation, error) {
 	due := func(added time.Time) bool { return now.Sub(added) >= age }
 	if !due(s.current.Load().used) {
@@ -46,7 +46,7 @@ func (s Secrets) RotateIfOlder(ctx context.Context, age time.Duration, now time.
 	})
 }
 
-// rotate rotates the seed key if wanted returns true for the keys in the log.
+// rotate rotates the seed key if wanted returns true, given the keys in the log.
 func (s Secrets) rotate(ctx context.Context, reason string, m eventstore.Metadata, wanted func(arena.Keys) bool) (Rotation, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -83,8 +83,8 @@ func (s Secrets) rotate(ctx context.Context, reason string, m eventstore.Metadat
 	return rotation, nil
 }
 
-// withStoredKeys returns the contents with the seed keys that only the stored
-// file has. Another process that shares the file may have added them.
+// withStoredKeys adds the seed keys that are only in the stored file to c. Another
+// process that shares the file may have added them.
 func (s Secrets) withStoredKeys(c contents) contents {
 	stored, err := load(s.path)
 	if err != nil || stored.held().Platform != c.held().Platform {
@@ -111,9 +111,9 @@ func rotationOf(events []arena.Event) (r Rotation) {
 	return r
 }
 
-// Refresh reads the id of the active seed key from the log. It fails if the
-// file does not contain that key. This happens if an arena with a different
-// secrets file has rotated the key.
+// Refresh reads the id of the active seed key from the log. It fails if the file does
+// not contain that key. That happens if an arena with a different secrets file has
+// rotated the key.
 func (s Secrets) Refresh(ctx context.Context) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()

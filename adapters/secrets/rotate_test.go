@@ -85,8 +85,8 @@ func lastKeyEvent(t *testing.T, log eventstore.Log) (arena.Event, eventstore.Met
 	return e, m
 }
 
-// After a failed rotation, Refresh activates the key that the log names. The file
-// contains that key.
+// After a failed rotation, Refresh activates the key that the log names as active, and
+// the file contains that key.
 func TestFailedRotationKeepsFileAndLogConsistent(t *testing.T) {
 	for name, stored := range map[string]bool{"before the append": false, "after the append": true} {
 		t.Run(name, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestRotationKeepsSymbolicLink(t *testing.T) {
 	open(t, log, path)
 }
 
-// Refresh fails if an arena with another secrets file has rotated the key.
+// Refresh fails if an arena with a different secrets file has rotated the key.
 func TestRefreshFailsWithoutTheActiveKey(t *testing.T) {
 	log, path := memory.New(), pathIn(t.TempDir())
 	s := open(t, log, path)

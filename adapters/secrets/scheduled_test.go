@@ -23,8 +23,8 @@ func rotateIfOlder(t *testing.T, s *secrets.Secrets, age time.Duration) secrets.
 	return r
 }
 
-// The age of the key counts from its event in the log, so a restart does not affect
-// it.
+// The age of a key starts at the time of the key's event in the log, so a restart does
+// not affect it.
 func TestSeedKeyIsRotatedAtItsAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, path := memory.New(), pathIn(t.TempDir())
@@ -43,7 +43,7 @@ func TestSeedKeyIsRotatedAtItsAge(t *testing.T) {
 		require.Zero(t, rotateIfOlder(t, open(t, log, path), day))
 		requireOnlyFile(t, path)
 
-		<-time.After(5 * day) // the arena did not run for days
+		<-time.After(5 * day) // the arena is not running during these days
 		r = rotateIfOlder(t, open(t, log, path), day)
 		require.Equal(t, []string{second}, r.Retired)
 		e, _ := lastKeyEvent(t, log)
@@ -51,7 +51,8 @@ func TestSeedKeyIsRotatedAtItsAge(t *testing.T) {
 	})
 }
 
-// The age also starts again when an operator rotates the key.
+// If an operator rotates the key, the next scheduled rotation waits for the age of the
+// new key.
 func TestOrderedRotationPostponesTheScheduledOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, path := memory.New(), pathIn(t.TempDir())
@@ -65,7 +66,7 @@ func TestOrderedRotationPostponesTheScheduledOne(t *testing.T) {
 	})
 }
 
-// If two processes want to rotate at the same time, only one of them does.
+// If two processes try to rotate the key at the same time, only one of them does.
 func TestTwoProcessesRotateOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, path := memory.New(), pathIn(t.TempDir())

@@ -1,8 +1,8 @@
-// Package secrets manages an arena's secrets: the platform key that signs for
-// the arena, the email key, and the seed keys of its matches. All of them are
-// in one file. When a process first starts on a log, [Open] creates the file.
-// Later, [Open] compares the file with the stream arena-keys, which contains
-// the public key and hashes of the secrets.
+// Package secrets manages an arena's secrets: the platform key that signs for the
+// arena, the email key, and the seed keys of its matches. All of them are in one file.
+// The first process that uses a log creates the file with [Open]. Later, [Open]
+// compares the file with the stream arena-keys, which contains the public key and
+// hashes of the secrets.
 //
 // The package does not know what the keys are used for.
 package secrets
@@ -26,16 +26,16 @@ import (
 	"hexarena/eventstore"
 )
 
-// Secrets contains an arena's secrets. Printing or logging it does not show a
+// Secrets contains an arena's secrets. Printing or logging a Secrets does not reveal a
 // key. It is safe for concurrent use.
 type Secrets struct{ *store }
 
-// store is the state that copies of Secrets share.
+// store is the state that all copies of a Secrets share.
 type store struct {
 	log  eventstore.Log
 	path string
 
-	changing sync.Mutex // locked during a change, from reading the log until current is stored
+	changing sync.Mutex // locked during a change, from reading the log to storing current
 	current  atomic.Pointer[current]
 }
 
@@ -48,12 +48,12 @@ type current struct {
 
 var kind = eventstore.Kind[arena.Keys, arena.Event]{Decode: arena.DecodeKeys, Evolve: arena.EvolveKeys}
 
-// Open reads the secrets file at path. If the log has no keys yet, Open creates
-// the file. Otherwise, Open fails if the file is missing. It also fails if
-// other users may open the file, if the file is damaged, or if it does not
-// match the log. The error message has one line, and tells the operator what to
-// do. If plays is true, the file must contain the active seed key. If the
-// process crashes in the first call to Open, the next call completes the work.
+// Open reads the secrets file at path. If the log has no keys yet, Open creates the
+// file. Otherwise, Open fails if the file is missing. It also fails if other users may
+// open the file, if the file is damaged, or if it does not match the log. An error
+// message is a single line, and tells the operator what to do. If plays is true, the
+// file must contain the active seed key. If the process crashes during the first call
+// to Open, the next call completes the work.
 func Open(ctx context.Context, log eventstore.Log, path string, plays bool) (*Secrets, error) {
 	file, err := loadOrCreate(ctx, log, path)
 	if err != nil {
@@ -71,9 +71,9 @@ func Open(ctx context.Context, log eventstore.Log, path string, plays bool) (*Se
 	return &Secrets{s}, nil
 }
 
-// loadOrCreate reads the file, or creates it if the log names no keys yet. It
-// makes a new file durable before the log names the keys, so that a crash cannot
-// lose keys that the log names.
+// loadOrCreate reads the file, or creates it if the log does not name any keys yet. It
+// makes a new file durable before it stores anything about the keys in the log, so that
+// a crash cannot lose keys that the log names.
 func loadOrCreate(ctx context.Context, log eventstore.Log, path string) (contents, error) {
 	keys, _, err := kind.Load(ctx, log, arena.KeysStream, arena.Keys{})
 	if err != nil {
@@ -106,9 +106,9 @@ func createOrLoad(path string) (contents, error) {
 	return file, err
 }
 
-// commit stores the public key and the hashes of new secrets in the log, unless
-// the log already names keys. Those keys may be the keys of another arena.
-// commit returns the keys that the log names.
+// commit stores the public key and the hashes of new secrets in the log, unless the log
+// already names keys, which may be those of another arena. commit returns the keys that
+// the log names.
 func commit(ctx context.Context, log eventstore.Log, held arena.Held) (arena.Keys, error) {
 	m := eventstore.Metadata{At: time.Now(), Correlation: uuid.NewString()}
 	keys, _, err := kind.Handle(ctx, log, arena.KeysStream, arena.Keys{}, m, func(k arena.Keys) ([]arena.Event, error) {
@@ -120,8 +120,8 @@ func commit(ctx context.Context, log eventstore.Log, held arena.Held) (arena.Key
 	return keys, err
 }
 
-// active returns the file with the active seed key, if the file contains that
-// key.
+// active returns the contents of the file together with the active seed key, provided
+// that the file contains that key.
 func active(keys arena.Keys, file contents) *current {
 	seed, _ := keys.CurrentSeed()
 	if _, held := file.seedKey(seed.ID); !held {
@@ -130,7 +130,7 @@ func active(keys arena.Keys, file contents) *current {
 	return &current{file, seed.ID, seed.Added}
 }
 
-// Platform returns the key that the arena signs with.
+// Platform returns the key with which the arena signs.
 func (s Secrets) Platform() ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(s.current.Load().file.PlatformSeed[:])
 }
@@ -141,8 +141,8 @@ func (s Secrets) EmailKey() []byte {
 	return slices.Clone(s.current.Load().file.EmailKey[:])
 }
 
-// SeedKey returns the seed key with an id, even if the key is retired. A key has
-// 32 bytes. If it does not know the key, it reads the file again, because another
+// SeedKey returns the seed key with the given id, even if the key is retired. A key has
+// 32 bytes. If SeedKey does not know the id, it reads the file again, because another
 // process that shares the file may have rotated the key.
 func (s Secrets) SeedKey(id string) ([]byte, bool) {
 	before := s.current.Load()
@@ -153,13 +153,13 @@ func (s Secrets) SeedKey(id string) ([]byte, bool) {
 	if err != nil || file.held().Platform != before.file.held().Platform {
 		return nil, false
 	}
-	s.current.CompareAndSwap(before, &current{file, before.seed, before.used}) // a rotation of this process is newer
+	s.current.CompareAndSwap(before, &current{file, before.seed, before.used}) // fails if this process has rotated the key meanwhile, which is newer
 	return file.seedKey(id)
 }
 
-// CurrentSeedKey returns the seed key for new tables, as of the last Refresh or
-// Rotate. If the file does not contain the key, CurrentSeedKey returns an empty
-// key. This happens only in an arena that does not play.
+// CurrentSeedKey returns the seed key for new tables. The result reflects the last call
+// to Refresh or Rotate. If the file does not contain the key, CurrentSeedKey returns an
+// empty key. That happens only in an arena that does not play.
 func (s Secrets) CurrentSeedKey() (id string, key []byte) {
 	now := s.current.Load()
 	key, _ = now.file.seedKey(now.seed)

@@ -53,7 +53,7 @@ func record(t *testing.T, log eventstore.Log, events ...arena.Event) {
 	require.NoError(t, err)
 }
 
-// requireLine checks that an error message has one line and contains want.
+// requireLine checks that an error message is a single line and contains want.
 func requireLine(t *testing.T, err error, want string) {
 	t.Helper()
 	require.ErrorContains(t, err, want)
@@ -81,8 +81,8 @@ func TestFirstStartCreatesSecretsAndNamesThemInTheLog(t *testing.T) {
 	requireOnlyFile(t, path)
 }
 
-// requireOnlyFile checks that the file at path is private, and that its folder
-// contains no other file.
+// requireOnlyFile checks that only this user may read the file at path, and that its
+// folder contains no other files.
 func requireOnlyFile(t *testing.T, path string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(path))
@@ -222,7 +222,7 @@ func TestRetiredSeedKeysServeUnfinishedMatches(t *testing.T) {
 	folder, log := t.TempDir(), memory.New()
 	old, _ := open(t, log, pathIn(folder)).CurrentSeedKey()
 	addSeedKey(t, pathIn(folder), "new")
-	s := open(t, log, pathIn(folder)) // a key that the log does not name yet is allowed
+	s := open(t, log, pathIn(folder)) // the file may contain a key that the log does not name yet
 	id, _ := s.CurrentSeedKey()
 	require.Equal(t, old, id)
 
@@ -235,7 +235,7 @@ func TestRetiredSeedKeysServeUnfinishedMatches(t *testing.T) {
 	require.True(t, ok)
 }
 
-// addSeedKey adds a key to a file.
+// addSeedKey adds a seed key to a secrets file.
 func addSeedKey(t *testing.T, path, id string) {
 	t.Helper()
 	data, err := os.ReadFile(path)

@@ -18,11 +18,11 @@ import (
 
 // Trees reads the ladder trees.
 type Trees interface {
-	// SignedHead returns the newest head of a mode's tree, as readers get it, without
-	// cosignatures.
+	// SignedHead returns the newest head of a mode's tree, with the arena's signature
+	// but without cosignatures.
 	SignedHead(mode string) ([]byte, error)
-	// Consistency returns the hashes that prove that the tree of size to continues
-	// the tree of size from (RFC 6962). from is above 0 and below to.
+	// Consistency returns the hashes that prove that the tree of size to continues the
+	// tree of size from (RFC 6962). from must be greater than 0 and less than to.
 	Consistency(ctx context.Context, mode string, from, to uint64) ([][]byte, error)
 }
 
@@ -35,18 +35,17 @@ type Options struct {
 }
 
 const (
-	pace       = time.Second      // between the starts of two submissions of a mode
+	pace       = time.Second      // minimum time between the starts of two submissions for a mode
 	answerTime = 5 * time.Second  // time limit for the response of one witness
-	firstWait  = time.Second      // before the first retry; the wait doubles with each failure
+	firstWait  = time.Second      // wait before the first retry; it doubles with each failure
 	longWait   = time.Minute      // the longest wait before a retry
 	freshTime  = 10 * time.Minute // after this time, the client submits an unchanged head again
 )
 
 // Client collects cosignatures. It submits a head to all witnesses of a mode at the
-// same time, and waits for all of them before it submits the next head. Suppose
-// instead that each witness got the newest head as soon as it had responded. Then
-// the cosignatures of a busy ladder would be spread over many heads, and no head
-// would have a quorum.
+// same time, and waits for all of them before it submits the next head. If it sent each
+// witness the newest head as soon as that witness had responded, the cosignatures of a
+// busy ladder would be spread over many heads, and no head would have a quorum.
 //
 // A Client is safe for concurrent use. Call Run only once.
 type Client struct {
@@ -55,14 +54,15 @@ type Client struct {
 	trees map[string]*tree
 }
 
-// New returns a client that holds no cosignatures.
+// New returns a client that has not collected any cosignatures yet.
 func New(o Options) *Client {
 	c := &Client{o: o, trees: map[string]*tree{}, http: &http.Client{
 		Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true,
 			MaxIdleConnsPerHost: len(o.Modes), IdleConnTimeout: 2 * longWait,
 		},
-		// A redirected POST could lose its body. The operator can configure the new URL.
+		// The client does not follow redirects, because a redirected POST could lose
+		// its body. The operator can configure the new URL.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	for _, mode := range o.Modes {
@@ -85,8 +85,8 @@ type tree struct {
 
 	mu     sync.Mutex
 	head   head     // the head of the latest submission, with only the arena's signature
-	lines  []string // the cosignatures of head, by place of the witness; "" for none
-	newest []head   // newest[n-1] is the newest head with at least n cosignatures; it includes these cosignatures
+	lines  []string // the cosignatures of head, by the place of the witness; "" if there is none
+	newest []head   // newest[n-1] is the newest head with at least n cosignatures, including these cosignatures
 }
 
 // head is a signed head.
@@ -102,13 +102,13 @@ type peer struct {
 	Witness
 	place    int // in the order of the flags
 	logger   *slog.Logger
-	size     uint64        // the size of the newest head that the witness has cosigned, as far as the client knows
+	size     uint64        // as far as the client knows, the size of the newest head that the witness has cosigned
 	cosigned atomic.Uint64 // the size of the newest head whose cosignature the client has verified
 	failures failures
 	fresh    time.Time     // when the latest cosignature arrived
-	wait     time.Duration // before the next retry; 0 after a success
+	wait     time.Duration // wait before the next retry; 0 after a success
 	retry    time.Time     // no request before this time
-	reported string        // the failure that is in the log, or ""
+	reported string        // the failure that was logged last, or "" after a success
 }
 
 // Run collects cosignatures until ctx ends.
@@ -136,9 +136,9 @@ func (c *Client) runTree(ctx context.Context, t *tree) {
 	}
 }
 
-// submit sends the newest head to each witness that has not cosigned it, and waits
-// for their responses. If a witness does not respond in time, the next submissions
-// leave it out, so that it rarely delays the others.
+// submit sends the newest head to each witness that has not cosigned it, and waits for
+// the responses. If a witness does not respond in time, the next submissions leave that
+// witness out, so that it rarely delays the others.
 func (c *Client) submit(ctx context.Context, t *tree) {
 	h, err := c.newestHead(t.mode)
 	if err != nil {
@@ -186,7 +186,7 @@ func (t *tree) begin(h head) {
 	}
 }
 
-// due reports whether a witness should get the submitted head.
+// due reports whether the client should send the submitted head to a witness.
 func (t *tree) due(p *peer) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -194,7 +194,7 @@ func (t *tree) due(p *peer) bool {
 	return !now.Before(p.retry) && (t.lines[p.place] == "" || now.Sub(p.fresh) >= freshTime)
 }
 
-// ask gets the cosignature of one witness.
+// ask requests the cosignature of one witness.
 func (c *Client) ask(ctx context.Context, t *tree, p *peer, h head) {
 	limited, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -229,7 +229,8 @@ func (t *tree) add(place int, line string) {
 }
 
 // Cosignatures returns the cosignatures that have arrived for exactly this signed head
-// of a mode's tree, as lines to append to the head. It never waits.
+// of a mode's tree. The result consists of lines to append to the head. Cosignatures
+// never waits.
 func (c *Client) Cosignatures(mode string, signed []byte) []byte {
 	t := c.trees[mode]
 	if t == nil {
@@ -244,7 +245,7 @@ func (c *Client) Cosignatures(mode string, signed []byte) []byte {
 }
 
 // Cosigned returns the newest head of a mode's tree that has at least n cosignatures,
-// with its size. n is at least 1. The caller must not change the head.
+// and its size. n must be at least 1. The caller must not change the head.
 func (c *Client) Cosigned(mode string, n int) (size uint64, signed []byte, found bool) {
 	t := c.trees[mode]
 	if t == nil || n < 1 || n > len(t.peers) {
@@ -261,17 +262,17 @@ func (p *peer) failed(err error) {
 	p.wait = min(max(2*p.wait, firstWait), longWait)
 	p.retry = time.Now().Add(p.wait)
 	p.failures.count(err)
-	if text := err.Error(); text != p.reported { // log a repeated failure only once
+	if text := err.Error(); text != p.reported { // logs a repeated failure only once
 		p.reported = text
 		level := slog.LevelWarn
 		if errors.Is(err, errInconsistent) {
 			level = slog.LevelError
 		}
-		p.logger.Log(context.Background(), level, "witness did not cosign the head; retrying", "error", err)
+		p.logger.Log(context.Background(), level, "the witness did not cosign the head; retrying", "error", err)
 	}
 }
 
-// succeeded records a cosignature for a head with the given size.
+// succeeded records a cosignature of a head with the given size.
 func (p *peer) succeeded(size uint64) {
 	p.size, p.fresh, p.wait = size, time.Now(), 0
 	p.cosigned.Store(size)

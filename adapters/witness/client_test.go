@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 
-// serve serves a witness on a real port, below a path.
+// serve serves a witness on a real port, below a path, and returns its URL.
 func serve(t *testing.T, w http.Handler) (url string) {
 	server := httptest.NewServer(http.StripPrefix("/prefix", w))
 	t.Cleanup(server.Close)
@@ -99,8 +99,9 @@ func TestRestartedArenaGetsCosignaturesAgain(t *testing.T) {
 }
 
 // An arena whose log was restored from an old backup has a smaller tree than the
-// witness remembers. It gets no cosignatures until its tree has grown to the
-// witness's size. If the tree has different entries by then, it never gets any.
+// witness remembers. It gets no cosignatures until its tree has grown to the size that
+// the witness remembers. If the tree contains different entries by then, the arena
+// never gets any.
 func TestWitnessRemembersALargerTree(t *testing.T) {
 	tree := newLadderTree(t)
 	w := newFakeWitness(t, "a.example", tree.vkey)
@@ -141,7 +142,7 @@ func TestWitnessRemembersALargerTree(t *testing.T) {
 	}
 }
 
-// answer returns a fault that answers every request.
+// answer returns a fault that sends the same response to every request.
 func answer(status int, body string) func(http.ResponseWriter) bool {
 	return func(w http.ResponseWriter) bool {
 		w.WriteHeader(status)
@@ -150,7 +151,7 @@ func answer(status int, body string) func(http.ResponseWriter) bool {
 	}
 }
 
-// Each fault is counted, is logged once, and yields no cosignature. When the fault
+// The client counts each fault, logs it once, and gets no cosignature. When the fault
 // is over, the client gets cosignatures again.
 func TestFaultsOfAWitness(t *testing.T) {
 	tree := newLadderTree(t)
@@ -185,7 +186,7 @@ func TestFaultsOfAWitness(t *testing.T) {
 		{"conflict with a negative size", answer(409, "-1\n"), "rejected", "its 409 response contains no tree size"},
 		{"conflict with the same size", answer(409, "0\n"), "rejected", "its 409 response repeats the size 0 that the arena sent"},
 		{"conflict with a larger size", answer(409, "4\n"), "ahead", "size 4, but the ladder has only 3 events"},
-		{"sizes that change", func(w http.ResponseWriter) bool { asked++; return answer(409, fmt.Sprint(asked%3+1))(w) }, "rejected", "the size in its 409 responses changed with each request"},
+		{"sizes that change", func(w http.ResponseWriter) bool { asked++; return answer(409, fmt.Sprint(asked%3+1))(w) }, "rejected", "each of its 409 responses contained a different size"},
 		{"no cosignature", answer(200, ""), "invalid", "no valid cosignature"},
 		{"garbage", answer(200, "<html>\n"), "invalid", "no valid cosignature"},
 		{"a forged cosignature", answer(200, garbage("a.example")), "invalid", "no valid cosignature"},
@@ -224,7 +225,7 @@ func TestFaultsOfAWitness(t *testing.T) {
 }
 
 // Witnesses may send cosignatures by several keys. The client keeps only the
-// cosignature by the configured key.
+// cosignature that is valid under the configured key.
 func TestSignaturesByOtherKeysAreDropped(t *testing.T) {
 	tree := newLadderTree(t)
 	tree.grow("ladder", 3)
@@ -242,7 +243,7 @@ func TestSignaturesByOtherKeysAreDropped(t *testing.T) {
 	require.Empty(t, lines.String())
 }
 
-// figures returns the metrics of a client, by name and labels.
+// figures returns the values of a client's metrics, by name and labels.
 func figures(t *testing.T, c *Client) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
@@ -288,7 +289,7 @@ func TestRetriesBackOff(t *testing.T) {
 		})
 		c, lines := newClient(t, tree, w.flag("http://a"))
 		run(t, c, inMemory{"a": w})
-		for range 400 { // more heads do not lead to more requests
+		for range 400 { // new heads do not cause additional requests
 			pass(500 * time.Millisecond)
 			w.mu.Lock()
 			tree.grow("ladder", 1)
@@ -348,8 +349,9 @@ func TestBusyLadderHasHeadsWithAQuorum(t *testing.T) {
 	})
 }
 
-// A witness that does not respond delays the others only while the client waits for
-// it, which becomes rare. The others keep cosigning the newest head.
+// A witness that does not respond delays the others only while the client waits for its
+// response. The client waits for it less and less often, and the other witnesses keep
+// cosigning the newest head.
 func TestHangingWitnessDelaysOthersRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tree := newLadderTree(t)
@@ -381,8 +383,8 @@ func TestHangingWitnessDelaysOthersRarely(t *testing.T) {
 	})
 }
 
-// From the time of its newest cosignature, readers can tell that an unchanged head
-// is still the newest.
+// Witnesses cosign an unchanged head again. From the time of the newest cosignature,
+// anyone can tell that the head is still the newest.
 func TestUnchangedHeadIsCosignedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tree := newLadderTree(t)
@@ -417,7 +419,7 @@ func TestUnchangedHeadIsCosignedAgain(t *testing.T) {
 	})
 }
 
-// Until the tree is complete, there is no head that witnesses could cosign.
+// Until the tree is complete, the client has no head to submit.
 func TestNoHeadIsSentBeforeTheTreeIsComplete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tree := newLadderTree(t)
@@ -474,13 +476,13 @@ func TestParseAll(t *testing.T) {
 		"a.example+00000000+AAAA http://a": "not a witness's key: invalid verifier hash",
 		"nonsense http://a":                "not a witness's key: malformed verifier id",
 		logKey + " http://a":               "not a witness's key: unknown verifier algorithm; want NAME+HASH+KEY, for Ed25519 cosignatures",
-		key("a.example") + " a.example":    "not a witness's address: want http(s)://",
-		key("a.example") + " ftp://a":      "not a witness's address",
-		key("a.example") + " https://":     "not a witness's address",
-		key("a.example") + " http://a?b":   "not a witness's address",
-		key("a.example") + " http://a#b":   "not a witness's address",
-		key("a.example") + " http://u@a":   "not a witness's address",
-		key("a.example") + " http://[":     "not a witness's address",
+		key("a.example") + " a.example":    "not the URL of a witness: want http(s)://",
+		key("a.example") + " ftp://a":      "not the URL of a witness",
+		key("a.example") + " https://":     "not the URL of a witness",
+		key("a.example") + " http://a?b":   "not the URL of a witness",
+		key("a.example") + " http://a#b":   "not the URL of a witness",
+		key("a.example") + " http://u@a":   "not the URL of a witness",
+		key("a.example") + " http://[":     "not the URL of a witness",
 	} {
 		_, err := ParseAll([]string{text})
 		require.ErrorContains(t, err, want, text)

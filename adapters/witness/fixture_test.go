@@ -27,15 +27,15 @@ const (
 	origin = "arena.example/ladder/standard"
 )
 
-// keyOf returns the same key for the same name.
+// keyOf returns a key that depends only on the name.
 func keyOf(name string) ed25519.PrivateKey {
 	seed := make([]byte, ed25519.SeedSize)
 	copy(seed, name)
 	return ed25519.NewKeyFromSeed(seed)
 }
 
-// ladderTree is a tree that signs its heads. It uses golang.org/x/mod, and not the
-// library that the arena uses.
+// ladderTree is a tree with signed heads. To be independent of the arena, it uses
+// golang.org/x/mod and not the arena's library.
 type ladderTree struct {
 	signer note.Signer
 	vkey   string
@@ -43,7 +43,7 @@ type ladderTree struct {
 	mu     sync.Mutex
 	hashes []tlog.Hash
 	size   int64
-	err    error // the error of the next reads, or nil
+	err    error // if not nil, reads return this error
 }
 
 // arenaKey is a signer for the tree's origin.
@@ -72,7 +72,7 @@ func (l *ladderTree) ReadHashes(places []int64) ([]tlog.Hash, error) {
 	return found, nil
 }
 
-// grow adds entries. Trees of different names have different entries.
+// grow adds entries. The entries depend on the name.
 func (l *ladderTree) grow(name string, entries int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -130,7 +130,7 @@ func (l *ladderTree) newest() []byte {
 	return signed
 }
 
-// fakeWitness is a witness that implements C2SP tlog-witness. It knows one log.
+// fakeWitness is a witness that implements C2SP tlog-witness for a single log.
 type fakeWitness struct {
 	signer *torchwood.CosignatureSigner
 	logKey string
@@ -139,8 +139,8 @@ type fakeWitness struct {
 	size     int64
 	root     tlog.Hash
 	requests []string                              // the first line of each request
-	fault    func(http.ResponseWriter) (done bool) // responds instead of the witness, or nil
-	before   func(context.Context)                 // called before each response, or nil
+	fault    func(http.ResponseWriter) (done bool) // if not nil, responds instead of the witness
+	before   func(context.Context)                 // if not nil, is called before each response
 }
 
 func newFakeWitness(t testing.TB, name, logKey string) *fakeWitness {
@@ -149,7 +149,7 @@ func newFakeWitness(t testing.TB, name, logKey string) *fakeWitness {
 	return &fakeWitness{signer: signer, logKey: logKey}
 }
 
-// flag returns the value of --witness for a witness at a URL.
+// flag returns the value of the flag --witness for this witness at a URL.
 func (f *fakeWitness) flag(url string) string { return f.signer.Verifier().String() + " " + url }
 
 func (f *fakeWitness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -237,8 +237,8 @@ func (f *fakeWitness) seen() []string {
 	return slices.Clone(f.requests)
 }
 
-// inMemory passes requests to handlers without a network. It selects the handler by
-// the host in the URL. This allows tests to use the clock of a synctest bubble.
+// inMemory passes requests to handlers without a network, so that tests can use the
+// clock of a synctest bubble. It selects the handler by the host in the URL.
 type inMemory map[string]http.Handler
 
 func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -254,7 +254,7 @@ func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// policyOf returns a policy that demands cosignatures by n of the witnesses.
+// policyOf returns a policy that requires cosignatures from n of the witnesses.
 func policyOf(t testing.TB, l *ladderTree, n int, witnesses ...*fakeWitness) torchwood.Policy {
 	t.Helper()
 	text, names := "log "+l.vkey+"\n", ""
@@ -293,7 +293,7 @@ func (l *logLines) String() string {
 	return l.text.String()
 }
 
-// newClient returns a client of witnesses, and the lines that it logs.
+// newClient returns a client with the given flags, and the lines that it logs.
 func newClient(t testing.TB, trees Trees, flags ...string) (*Client, *logLines) {
 	t.Helper()
 	witnesses, err := ParseAll(flags)

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// reasons are the values of the label "why".
+// reasons lists the values of the label "why".
 var reasons = []struct {
 	why string
 	err error

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// Reasons for failures. Each is also a value of the label "why" of
-// arena_witness_failures_total, see metrics.go.
+// These errors are the reasons for failures. In metrics.go, each of them has a value of
+// the label "why" of arena_witness_failures_total.
 var (
 	errUnreachable  = errors.New("no response from the witness")
 	errUnknownLog   = errors.New("the witness does not know this log; its operator must add it")
@@ -27,8 +27,8 @@ var (
 )
 
 const (
-	sizeTries   = 3       // maximum requests for one head; another process on the same log may submit heads in between
-	maxResponse = 1 << 16 // bytes that the client reads of a response
+	sizeTries   = 3       // maximum number of requests for one head; another process on the same log may submit heads in between
+	maxResponse = 1 << 16 // maximum number of bytes that the client reads from a response
 )
 
 // cosignature gets a witness's cosignature for a head, and returns it as a line of a
@@ -58,7 +58,7 @@ func (c *Client) cosignature(ctx context.Context, mode string, p *peer, h head) 
 			return "", rejection(status, answer, old, h)
 		}
 	}
-	return "", fmt.Errorf("%w: the size in its 409 responses changed with each request", errRejected)
+	return "", fmt.Errorf("%w: each of its 409 responses contained a different size", errRejected)
 }
 
 // request builds the body of a request: the old size, the proof, an empty line and
@@ -102,8 +102,8 @@ func (w Witness) verified(h head, answer []byte) (line string, err error) {
 	return fmt.Sprintf("— %s %s\n", n.Sigs[0].Name, n.Sigs[0].Base64), nil
 }
 
-// conflict reads the size in a 409 response: that of the newest head that the
-// witness has cosigned. It returns an error if a request with this size cannot
+// conflict returns the size in a 409 response, which is the size of the newest head
+// that the witness has cosigned. It returns an error if a request with that size cannot
 // succeed.
 func conflict(answer []byte, old uint64, h head) (size uint64, err error) {
 	text, _ := strings.CutSuffix(string(answer), "\n")

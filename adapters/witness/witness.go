@@ -1,8 +1,8 @@
 // Package witness asks witnesses to cosign the heads of the ladder trees (C2SP
-// tlog-witness and tlog-cosignature). A witness is a service that somebody else
-// runs. It remembers the newest head of each tree. It cosigns a new head only after
-// it has checked a proof that the new head continues the remembered one. An arena
-// therefore cannot show different trees to readers who demand cosignatures from a
+// tlog-witness and tlog-cosignature). A witness is a service that somebody else runs.
+// It remembers the newest head of each tree, and cosigns a new head only after it has
+// checked a proof that the new tree continues the old one. So an arena cannot show
+// different trees to different people if those people require cosignatures from a
 // quorum of witnesses (docs/adr/0038-witnesses-cosign-ladder-heads.md).
 //
 // Read the flags with [ParseAll], create a [Client] with [New], and call
@@ -25,7 +25,7 @@ import (
 // Witness is a witness that the operator has configured.
 type Witness struct {
 	verifier *torchwood.CosignatureVerifier
-	prefix   string // of the URLs to which heads are submitted, without a slash at the end
+	prefix   string // prefix of the URLs to which the client submits heads, without a trailing slash
 }
 
 // Name returns the name in the witness's key.
@@ -33,8 +33,8 @@ func (w Witness) Name() string { return w.verifier.Name() }
 
 var errForm = errors.New(`want "VKEY URL": the witness's key and its address`)
 
-// Parse reads a witness in the form "VKEY URL". VKEY is the witness's key in note
-// format, for Ed25519 cosignatures. URL is the witness's submission prefix.
+// Parse reads a witness in the form "VKEY URL". VKEY is the witness's public key for
+// Ed25519 cosignatures, in note format. URL is the witness's submission prefix.
 func Parse(text string) (Witness, error) {
 	fields := strings.Fields(text)
 	if len(fields) != 2 {
@@ -46,7 +46,7 @@ func Parse(text string) (Witness, error) {
 	}
 	u, err := url.Parse(fields[1])
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return Witness{}, fmt.Errorf("%q is not a witness's address: want http(s)://host[:port][/path]", fields[1])
+		return Witness{}, fmt.Errorf("%q is not the URL of a witness: want http(s)://host[:port][/path]", fields[1])
 	}
 	return Witness{verifier: v, prefix: strings.TrimRight(u.String(), "/")}, nil
 }

@@ -1,10 +1,10 @@
-// Package binding fills the input of an endpoint from a request. It is strict:
+// Package binding reads a request into the input struct of an endpoint. It is strict:
 // it reports every field that is unknown, missing or of the wrong type.
 //
-// [Of] reads a struct type once, and [Binding.Bind] fills values of that type. The
-// huma library describes the same input from the same struct tags (see
-// docs/adr/0010-huma-describes-the-api-our-binding-parses.md). The errors are
-// those of package problem.
+// [Of] analyzes a struct type once, and [Binding.Bind] fills values of that type. The
+// huma library uses the same struct tags to describe the input (see
+// docs/adr/0010-huma-describes-the-api-our-binding-parses.md). The errors are those of
+// package problem.
 package binding
 
 import (
@@ -32,7 +32,7 @@ import (
 type Binding struct {
 	Path, Query []Parameter
 	Body        []Parameter
-	BodyField   *reflect.StructField // nil: the request has no body
+	BodyField   *reflect.StructField // nil if the request has no body
 }
 
 // Parameter is one field of a request.
@@ -65,7 +65,7 @@ func Of(in reflect.Type) Binding {
 	for _, f := range reflect.VisibleFields(body.Type) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous {
-			continue // VisibleFields lists the fields of the embedded struct too
+			continue // VisibleFields lists the fields of the embedded struct separately
 		}
 		b.Body = append(b.Body, Parameter{Name: name, Field: f, Required: !strings.Contains(options, "omitempty")})
 	}
@@ -93,9 +93,9 @@ func bound(f reflect.StructField, tag string) *int {
 	return &n
 }
 
-// Bind fills in from the parts of a request: the path parameters by name, the
-// raw query, and the object of the body. The error is a *problem.InvalidInput
-// that lists every invalid field.
+// Bind fills the struct in from the parts of a request: the path parameters by name,
+// the raw query, and the object in the body. The error is a *problem.InvalidInput that
+// lists every invalid field.
 func (b Binding) Bind(in reflect.Value, path func(name string) string, rawQuery string, body Object) error {
 	for _, p := range b.Path {
 		in.FieldByIndex(p.Field.Index).SetString(path(p.Name))
@@ -121,7 +121,7 @@ func (b Binding) bindQuery(in reflect.Value, raw string) []rest.FieldError {
 	return faults
 }
 
-// unknown returns an error for each given name that is not a parameter.
+// unknown returns an error for each name in given that is not a parameter.
 func unknown[V any](in string, given map[string]V, parameters []Parameter) []rest.FieldError {
 	var faults []rest.FieldError
 	for _, name := range slices.Sorted(maps.Keys(given)) {

@@ -30,8 +30,9 @@ func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// ParseBody parses a body as ParseObject does. If the headers of the request do
-// not declare JSON, the error matches problem.ErrMediaType.
+// ParseBody checks that the headers of a request declare JSON, and then parses the body
+// with ParseObject. If the headers do not declare JSON, the error matches
+// problem.ErrMediaType.
 func ParseBody(h http.Header, body []byte) (Object, error) {
 	if message := notJSON(h); message != "" {
 		return nil, problem.WithDetail(problem.ErrMediaType, message)
@@ -39,8 +40,8 @@ func ParseBody(h http.Header, body []byte) (Object, error) {
 	return ParseObject(body)
 }
 
-// notJSON returns a message unless the headers of a request declare a body of
-// uncompressed JSON in UTF-8.
+// notJSON returns an error message unless the headers of a request declare uncompressed
+// JSON in UTF-8.
 func notJSON(h http.Header) string {
 	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		return "bodies must not be compressed"

@@ -15,9 +15,9 @@ const maxDepth = 16
 // JSON value that is not an object.
 type Object map[string]json.RawMessage
 
-// ParseObject parses a body. The body must be one JSON value without duplicate
-// keys at any depth; otherwise, the error matches problem.ErrMalformed. If the
-// value is not an object, ParseObject returns nil.
+// ParseObject parses a body. The body must be a single JSON value, in which no object
+// has duplicate keys; otherwise, the error matches problem.ErrMalformed. If the value
+// is not an object, ParseObject returns nil.
 func ParseObject(body []byte) (Object, error) {
 	v, err := strictjson.Parse(body, strictjson.Options{MaxDepth: maxDepth, HalfPairs: true})
 	var twice strictjson.DuplicateKeyError

@@ -1,5 +1,4 @@
-// Package httpgzip compresses HTTP responses, for the API and for the web
-// pages.
+// Package httpgzip compresses the HTTP responses of the API and of the web pages.
 package httpgzip
 
 import (
@@ -12,13 +11,13 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// MinSize is the minimum size, in bytes, of a response that is worth
-// compressing. A smaller response fits in one packet anyway.
+// MinSize is the minimum size, in bytes, at which compressing a response is worthwhile.
+// A smaller response fits into one packet anyway.
 const MinSize = 1400
 
-// Accepted reports whether the client of a request accepts gzip (RFC 9110,
-// 12.5.3). A weight of 0 means that the client does not accept the coding. The
-// name "*" means every coding that is not listed.
+// Accepted reports whether the client of a request accepts gzip (RFC 9110, 12.5.3). A
+// weight of 0 means that the client does not accept the coding. The name "*" stands for
+// every coding that is not listed.
 func Accepted(request http.Header) bool {
 	others := false
 	for item := range strings.SplitSeq(strings.Join(request.Values("Accept-Encoding"), ","), ",") {
@@ -33,8 +32,8 @@ func Accepted(request http.Header) bool {
 	return others
 }
 
-// weight returns the weight in a coding's parameter. Without a parameter, the
-// weight is 1. If the parameter is invalid, the weight is 0.
+// weight returns the weight in a coding's parameter. An empty parameter means 1. If the
+// parameter is invalid, weight returns 0.
 func weight(parameter string) float64 {
 	name, value, given := strings.Cut(parameter, "=")
 	if !given {
@@ -47,9 +46,9 @@ func weight(parameter string) float64 {
 	return q
 }
 
-// writers pools gzip writers, because each uses a megabyte of memory. They are
-// not the standard library's writers, which take twice as long. With those,
-// compression would take half the total time of a long response.
+// writers is a pool of gzip writers, because each writer uses a megabyte of memory. The
+// writers of the standard library would take twice as long: compression would take half
+// of the total time of a long response.
 var writers = sync.Pool{New: func() any {
 	z, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	if err != nil {

@@ -3,8 +3,8 @@
 // codes. [Of] uses the API's own table. docs/errors.md lists the codes of that
 // table for callers.
 //
-// For an error that is not in the table, the caller only sees "internal error".
-// The cause is in the service's log output.
+// If an error is not in the table, the caller only sees "internal error". The service
+// logs the cause.
 package problem
 
 import (
@@ -22,7 +22,7 @@ import (
 	"hexarena/projections"
 )
 
-// The errors of the API itself.
+// These errors belong to the API, not to a domain package.
 var (
 	ErrPathUnknown      = errors.New("there is nothing at this path")
 	ErrMethodNotAllowed = errors.New("this path does not accept this method; the Allow header lists the methods that it accepts")
@@ -42,7 +42,7 @@ var (
 // code never changes.
 type Table []Row
 
-// Row is the status and the code of one error.
+// Row contains the status and the code of one error.
 type Row struct {
 	Err    error
 	Status int
@@ -105,7 +105,7 @@ func InvalidQuery(name, message string) error {
 	return &InvalidInput{[]rest.FieldError{{In: "query", Field: name, Message: message}}}
 }
 
-// WithDetail returns an error with its own detail, and with the status and code
+// WithDetail returns an error with the given detail, and with the status and the code
 // of kind. kind must be an error in the table.
 func WithDetail(kind error, detail string) error { return &detailed{kind, detail} }
 
@@ -132,8 +132,8 @@ func (e *CheckFailed) Error() string {
 // RateLimited is the error for a call that is over a limit.
 type RateLimited struct {
 	Limits  []string // the limits that the call exceeds, such as "600 calls"
-	Streams int      // the limit of open streams, if the call exceeds it
-	After   int      // seconds after which the same call is accepted
+	Streams int      // the limit on open streams, if the call exceeds it
+	After   int      // number of seconds after which the same call will be accepted
 }
 
 func (e *RateLimited) Error() string {
@@ -202,9 +202,9 @@ func invalidInput(code string, e *InvalidInput) rest.Problem {
 	return rest.Problem{Status: http.StatusUnprocessableEntity, Code: code, Detail: e.Error(), Errors: e.Fields}
 }
 
-// detailOf returns the error's own detail if it has one, and otherwise the
-// message of kind. It leaves out the text of wrapping errors, which is only for
-// the service's log output.
+// detailOf returns the error's own detail if it has one, and the message of kind
+// otherwise. It leaves out the text of wrapping errors, which is only meant for the
+// service's log.
 func detailOf(err, kind error) string {
 	var d *detailed
 	var l *RateLimited
@@ -219,7 +219,7 @@ func detailOf(err, kind error) string {
 	return kind.Error()
 }
 
-// One example error of each kind, for the API's description and for tests.
+// These are example errors, one of each kind, for the API's description and for tests.
 var (
 	ExampleInvalidField = InvalidField("name", "is missing")
 	ExampleInvalidQuery = &InvalidInput{[]rest.FieldError{{In: "query", Field: "modus", Message: "is not known here"}}}
@@ -230,7 +230,7 @@ var (
 	ErrUnknown          = errors.New("an error that is not in the table")
 )
 
-// Codes returns all codes that the API responds with, sorted.
+// Codes returns all codes that the API may return, sorted.
 func Codes() []string {
 	var codes []string
 	for _, err := range []error{ExampleInvalidField, ExampleFailedCheck, ExampleDeniedURL, ExampleConflict, ErrUnknown} {

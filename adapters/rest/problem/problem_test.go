@@ -15,8 +15,7 @@ import (
 	"hexarena/projections"
 )
 
-// docs/errors.md lists exactly the codes and statuses that the API responds
-// with.
+// docs/errors.md lists exactly the codes and statuses that the API may return.
 func TestErrorsPageListsEveryCode(t *testing.T) {
 	answered := map[string]map[int]bool{}
 	note := func(code string, status int) {
@@ -52,7 +51,7 @@ func TestErrorsPageListsEveryCode(t *testing.T) {
 	require.Equal(t, answered, listed)
 }
 
-// A response never contains the text of an unknown error, or text that wraps a
+// A response contains neither the text of an unknown error nor the text that wraps a
 // known error.
 func TestOf(t *testing.T) {
 	for name, c := range map[string]struct {
