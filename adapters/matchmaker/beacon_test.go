@@ -168,7 +168,7 @@ func TestSeedKeysAreRotatedAtTicks(t *testing.T) {
 		require.Contains(t, a.lines.String(), "could not rotate the seed key; retrying at the next tick")
 		r.set(true, nil)
 		later(30 * time.Second)
-		require.Contains(t, a.lines.String(), "rotated the seed key as scheduled; back up the secrets file")
+		require.Contains(t, a.lines.String(), "seed key rotated as scheduled; back up the secrets file")
 		require.Contains(t, a.lines.String(), "id=k2")
 	})
 }

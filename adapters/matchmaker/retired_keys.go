@@ -42,7 +42,7 @@ func (m *Matchmaker) rotate(ctx context.Context) {
 		m.options.Logger.Warn("could not rotate the seed key; retrying at the next tick", "error", err)
 	}
 	if id != "" {
-		m.options.Logger.Info("rotated the seed key as scheduled; back up the secrets file", "id", id)
+		m.options.Logger.Info("seed key rotated as scheduled; back up the secrets file", "id", id)
 	}
 }
 
