@@ -9,29 +9,29 @@ import (
 	"hexarena/domain/match"
 )
 
-// Order is an operator's order to end a match without placements.
+// Order is an operator's order to abort a match, which ends the match without
+// placements.
 type Order struct {
 	Reason  string
-	Request string // the id of the operator's request, stored with the events as their correlation id
+	Request string // the id of the operator's request; stored with the events as their correlation id
 }
 
 // Error implements error, so that an Order can be the cause of a canceled
 // context.
 func (Order) Error() string { return "an operator aborts the match" }
 
-// Reasons why Abort does not abort a match.
+// Abort may fail with these errors.
 var (
-	// ErrOver reports that the match had ended before the order arrived.
+	// ErrOver reports that the match had already ended when the order arrived.
 	ErrOver = errors.New("the match is over")
 	// ErrNotPlaying reports that this process no longer plays.
 	ErrNotPlaying = errors.New("this arena does not play")
 )
 
-// Abort aborts an unfinished match, and returns when the ladder has stored the
-// match as void. If ctx ends first, for example during an outage of the log,
-// the order remains in effect as long as this referee plays. Only the first
-// order for a match has an effect; later calls wait for the outcome of that
-// order.
+// Abort aborts an unfinished match, and returns once the ladder has stored the match as
+// void. If ctx ends first, for example during an outage of the log, the order remains
+// in effect until this referee stops. Only the first order for a match has an effect;
+// later calls wait for the outcome of the first one.
 func (r *Referee) Abort(ctx context.Context, s ladder.Seating, o Order) error {
 	r.mu.Lock()
 	t := r.begin(s)
@@ -56,7 +56,7 @@ func (r *Referee) Abort(ctx context.Context, s ladder.Seating, o Order) error {
 	return nil
 }
 
-// abortBy returns the events that abort the match on an operator's order.
+// abortBy returns the events with which an operator's order aborts the match.
 func (p *run) abortBy(o Order) ([]match.Event, error) {
 	p.request = o.Request
 	return p.state.CancelByOrder(o.Reason)

@@ -14,8 +14,8 @@ import (
 
 var order = Order{Reason: "a fault of ours", Request: "request-1"}
 
-// requireAborted checks that the order aborted the match, that this was the
-// match's last event, and that the ladder has voided the match once.
+// requireAborted checks that the last event of the match is the abort by the order, and
+// that the ladder has voided the match exactly once.
 func requireAborted(t *testing.T, f *fixture) {
 	t.Helper()
 	events := f.events()
@@ -60,8 +60,7 @@ func TestAbortEndsOpenDecisionAtOnceWithoutStrike(t *testing.T) {
 	})
 }
 
-// If a match is not being played, Abort starts or resumes it before aborting
-// it.
+// If a match is not being played, Abort starts or resumes the match and then aborts it.
 func TestAbortOfMatchThatIsNotPlayed(t *testing.T) {
 	for name, begun := range map[string]bool{"started before": true, "only seated": false} {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +112,7 @@ func TestFirstAbortOrderCounts(t *testing.T) {
 	})
 }
 
-// The caller cancels during an outage of the log. The order remains in effect.
+// If the caller cancels during an outage of the log, the order remains in effect.
 func TestAbortOutlivesItsCaller(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		slowly(f, 4*time.Second)

@@ -10,15 +10,16 @@ import (
 	"hexarena/domain/match"
 )
 
-// badTurn is a bot's reaction to one turn decision, and the expected strike.
+// badTurn is a bot's bad reaction to one turn decision, and the strike that should
+// follow.
 type badTurn struct {
 	name   string
 	does   func(f *fixture, c call)
-	cause  string // cause of a timeout; "" for an illegal answer
+	cause  string // cause of the timeout; "" for an illegal answer
 	reason string // why the answer is illegal
 	raw    string // the stored answer
 	took   int64  // elapsed ms
-	dials  int    // number of dials to the bot in the whole match
+	dials  int    // number of times the referee dials the bot in the whole match
 }
 
 var badTurns = []badTurn{
@@ -72,8 +73,8 @@ func TestBadAnswerCostsOneStrike(t *testing.T) {
 	}
 }
 
-// requireStrike checks the only strike of a match and the default action after
-// it.
+// requireStrike checks that a match has exactly one strike, followed by the default
+// action.
 func requireStrike(t *testing.T, events []match.Event, want badTurn, seat, decision int) {
 	t.Helper()
 	at := -1
@@ -174,12 +175,13 @@ func TestThreeStrikesResignTheSeat(t *testing.T) {
 	})
 }
 
-// If a bot sends any frame while a decision is open, the match is not a miss.
+// If a bot sends any frame while a decision is open, the match does not count as
+// missed.
 func TestStaleAnswerIsNoMiss(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		bot := f.bots[0]
 		bot.script = func(c call) bool {
-			if c.nth == 3 { // answer for the first decision, which is already closed
+			if c.nth == 3 { // an answer to the first decision, which is already closed
 				c.answer(time.Second, fmt.Sprintf(`{"id":%d,"action":{}}`, bot.requests[0].ID))
 			}
 			return true

@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	redialPause = 250 * time.Millisecond // between the dials for one decision
-	drainTime   = time.Second            // time limit for reading data that a socket has already received
+	redialPause = 250 * time.Millisecond // pause between two dials for one decision
+	drainTime   = time.Second            // time limit for reading the data that a socket has already received
 )
 
-// errWall reports that the wall clock ran out while decisions were open.
+// errWall reports that the match's wall clock ran out while decisions were open.
 var errWall = errors.New("the wall clock has run out")
 
-// ask sends all open decisions to their bots at the same time, and returns the
-// outcomes in the order of the decisions. If the clock reaches wall first, the
-// error is errWall. If an operator aborts the match, the error is the Order. If
-// ctx ends, the error is errStopped. After an error, the outcomes of open decisions
-// contain only the time that those decisions have used.
+// ask sends all open decisions to their bots at the same time, and returns the outcomes
+// in the order of the decisions. If the clock reaches wall first, the error is errWall.
+// If an operator aborts the match, the error is the Order. If ctx ends, the error is
+// errStopped. If ask returns an error, the outcome of each decision that is still open
+// contains only the time that the decision has used.
 func (p *run) ask(ctx context.Context, wall time.Duration) ([]match.Outcome, error) {
 	ctx, stop := p.withLimits(ctx, wall)
 	defer stop()
@@ -41,8 +41,8 @@ func (p *run) ask(ctx context.Context, wall time.Duration) ([]match.Outcome, err
 	return outcomes, nil
 }
 
-// withLimits returns a context that ends with errWall when the clock reaches wall,
-// and with an Order when an operator aborts the match.
+// withLimits returns a context that ends when the clock reaches wall, with the cause
+// errWall, or when an operator aborts the match, with the Order as its cause.
 func (p *run) withLimits(ctx context.Context, wall time.Duration) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	forget := context.AfterFunc(p.ordered, func() { cancel(context.Cause(p.ordered)) })
@@ -55,14 +55,14 @@ func (p *run) withLimits(ctx context.Context, wall time.Duration) (_ context.Con
 	return ctx, func() { forget(); cancel(nil) }
 }
 
-// decisionTime returns the decision time with which the match was started.
+// decisionTime returns the decision time that was set when the match started.
 func (p *run) decisionTime() time.Duration {
 	return time.Duration(p.state.Started.Deadlines.DecisionMs) * time.Millisecond
 }
 
-// askOne sends one decision to its bot and returns the outcome. If ctx ends first,
-// the outcome names no decision. If the seat's time bank is empty, the decision times
-// out at once, and the bot gets no request.
+// askOne sends one decision to its bot and returns the outcome. If ctx ends first, the
+// outcome does not name a decision. If the seat's time bank is empty, the decision
+// times out immediately, and the bot does not get a request.
 func (p *run) askOne(ctx context.Context, d match.Decision) match.Outcome {
 	s, o := p.seats[d.Seat], p.newOpenDecision(d)
 	if o.allowed.DeadlineMs == 0 {
@@ -78,8 +78,8 @@ func (p *run) askOne(ctx context.Context, d match.Decision) match.Outcome {
 	return s.outcomeOf(ctx, o)
 }
 
-// send writes the request of a decision. It drops the line if the write does
-// not finish within the decision's time.
+// send writes the request for a decision. If the write does not finish within the
+// decision's time, send drops the line.
 func (p *run) send(ctx context.Context, s *seat, o *openDecision, c *connection) {
 	left := s.startClock(o)
 	if left <= 0 {
@@ -100,9 +100,8 @@ func (p *run) send(ctx context.Context, s *seat, o *openDecision, c *connection)
 	}
 }
 
-// drain reads the data that the seat's socket had received by the deadline. The
-// timer may fire late, so without drain, an answer that arrived in time could
-// be lost.
+// drain reads the data that the seat's socket had received by the deadline. Without
+// drain, the referee could lose an answer that arrived just before the deadline.
 func (p *run) drain(ctx context.Context, s *seat, o *openDecision) {
 	c := s.current()
 	if c == nil || s.closed(o) || ctx.Err() != nil {
@@ -113,10 +112,10 @@ func (p *run) drain(ctx context.Context, s *seat, o *openDecision) {
 	c.line.Drain(ctx)
 }
 
-// connect returns the seat's connection. If the line is down, connect dials
-// repeatedly within the decision's time. If all dials fail, the decision times
-// out with the cause match.CauseDropped. If the address is not allowed, this happens
-// immediately.
+// connect returns the seat's connection. If the line is down, connect dials repeatedly
+// within the decision's time. If all dials fail, the decision times out with the cause
+// match.CauseDropped. If the bot's address is not allowed, connect does not dial again,
+// and the decision times out immediately.
 func (p *run) connect(ctx context.Context, s *seat, o *openDecision) *connection {
 	for ctx.Err() == nil && !s.closed(o) {
 		if c := s.current(); c != nil {
@@ -144,11 +143,11 @@ func (p *run) connect(ctx context.Context, s *seat, o *openDecision) *connection
 	return nil
 }
 
-// slowConnect is the fault of a line that opened too late.
+// slowConnect is the fault of a dial that succeeded too late.
 var slowConnect = match.Fault{Code: match.CodeSlowConnect, Message: "the connection opened only when no time was left"}
 
-// noteDial stores the result of a dial. A dial that was cut short at the deadline
-// says less than the dial before it.
+// noteDial stores the result of a dial. If the deadline cut the dial short, noteDial
+// keeps the fault of the previous dial, because that fault says more.
 func (o *openDecision) noteDial(err error, cut bool) {
 	var known interface{ Fault() match.Fault }
 	switch {

@@ -15,14 +15,14 @@ import (
 	"hexarena/eventstore"
 )
 
-// limits holds the time limits of each mode, as arena serve sets them by default.
+// limits contains the default time limits of each mode in the command arena serve.
 var limits = map[string]Mode{
 	ladder.Standard: {Decision: 5 * time.Second, Wall: 10 * time.Minute},
 	ladder.Parley:   {Decision: time.Minute, Wall: 180 * time.Minute},
 }
 
-// withTable runs a test with a table of four in a mode. The game of the nth table
-// differs from the others.
+// withTable runs a test with a table of four bots in a mode. Each nth gives a different
+// game.
 func withTable(t *testing.T, mode string, bank bool, nth int, test func(f *fixture)) {
 	t.Helper()
 	withFixture(t, 4, func(f *fixture) {
@@ -33,8 +33,8 @@ func withTable(t *testing.T, mode string, bank bool, nth int, test func(f *fixtu
 	})
 }
 
-// stall makes a bot answer after 90 % of each deadline. On its turn, it makes as many
-// offers as the rules allow, and nobody can accept them.
+// stall makes a bot answer after 90 % of each deadline. On its turn, the bot makes as
+// many trade offers as the rules allow, and nobody can accept them.
 func stall(b *fakeBot) {
 	b.script = func(c call) bool {
 		m := b.fixture.legal.now()
@@ -47,8 +47,8 @@ func stall(b *fakeBot) {
 	}
 }
 
-// impossibleOffer offers one card for more cards than exist. If the rules allow no
-// offer, it ends the turn.
+// impossibleOffer offers one card for more cards than exist. If the rules do not allow
+// an offer, it ends the turn.
 func impossibleOffer(g *game.State, seat int) game.Action {
 	for give := range board.Resources {
 		a := game.Action{Type: game.OfferTrade, To: board.None}
@@ -60,10 +60,10 @@ func impossibleOffer(g *game.State, seat int) game.Action {
 	return game.Action{Type: game.EndTurn}
 }
 
-// With a time bank, stalling bots cannot reach the wall clock. Each of them runs out
-// of time and gets strikes, and the other bots do not. Some games end before a single
-// staller runs out of time. The test plays more tables until it has seen enough
-// matches in which each staller has.
+// With a time bank, stalling bots cannot make the wall clock run out. Instead, they run
+// out of their own time and get strikes, and the other bots do not. Some games end
+// before that, so the test plays tables until it has seen enough matches in which every
+// stalling bot has strikes.
 func TestStallingBotsAreStruckWithATimeBank(t *testing.T) {
 	want := 20
 	if raceDetector {
@@ -90,8 +90,8 @@ func TestStallingBotsAreStruckWithATimeBank(t *testing.T) {
 }
 
 // playStalled plays a match in which the first bots stall. It requires that the match
-// is not aborted, and that a staller has strikes exactly if its time is up. It reports
-// whether each staller has strikes.
+// is not aborted, and that a bot has strikes if and only if its time has run out. It
+// reports whether all stalling bots have strikes.
 func (f *fixture) playStalled(stallers int) (allStruck bool) {
 	f.t.Helper()
 	for _, b := range f.bots[:stallers] {
@@ -145,8 +145,9 @@ func (f *fixture) clocks() match.Clocks {
 	return used
 }
 
-// requireClocks requires that the seats together have used at least the time played,
-// because each seat of a batch pays at least for its own part.
+// requireClocks requires that the times that the seats have used add up to at least the
+// time played, because each seat in a batch is charged for at least the time that it
+// used.
 func (f *fixture) requireClocks() {
 	f.t.Helper()
 	sum := int64(0)
@@ -165,8 +166,8 @@ func patiently(b *fakeBot) {
 	}
 }
 
-// A bot that uses 90 % of each deadline makes 140 decisions without a strike, if the
-// other bots are fast. The test skips tables whose game is shorter.
+// If the other bots are fast, a bot that uses 90 % of each deadline can make 140
+// decisions without a strike. The test skips tables whose game is shorter.
 func TestSlowBotFinishesAnAverageMatch(t *testing.T) {
 	for _, mode := range ladder.Modes {
 		t.Run(mode, func(t *testing.T) {
@@ -188,8 +189,8 @@ func TestSlowBotFinishesAnAverageMatch(t *testing.T) {
 	}
 }
 
-// beforeStrike returns the number of a seat's decisions before its first strike, and
-// whether it has a strike.
+// beforeStrike returns the number of decisions that a seat made before its first
+// strike, and whether the seat has a strike.
 func (f *fixture) beforeStrike(seat int) (decisions int, struck bool) {
 	for _, e := range f.events() {
 		switch e := e.(type) {
@@ -206,8 +207,8 @@ func (f *fixture) beforeStrike(seat int) (decisions int, struck bool) {
 	return decisions, false
 }
 
-// If a seat's time is up, its decisions time out at once, without a request. Before
-// that, each request states the time that is left.
+// Each request contains the time that the seat has left. When no time is left, the
+// seat's decisions time out immediately, without a request.
 func TestEmptyBankTimesOutAtOnce(t *testing.T) {
 	withTable(t, ladder.Standard, true, 0, func(f *fixture) {
 		bot := f.bots[2]
@@ -243,7 +244,8 @@ func TestEmptyBankTimesOutAtOnce(t *testing.T) {
 	})
 }
 
-// A seat pays for the time of redialing. The request states what is left after it.
+// A seat is charged for the time of redialing. The request contains the time that is
+// left after redialing.
 func TestRedialingIsChargedToTheSeat(t *testing.T) {
 	withTable(t, ladder.Standard, true, 0, func(f *fixture) {
 		bot := f.bots[0]
@@ -286,8 +288,8 @@ func TestRedialingIsChargedToTheSeat(t *testing.T) {
 	})
 }
 
-// A bot never pays for delays of the arena: outages of the log, and dials at the start
-// of a match and after a restart.
+// A seat is never charged for delays that the arena causes: outages of the log, and
+// dials at the start of a match and after a restart.
 func TestDelaysOfTheArenaAreNotCharged(t *testing.T) {
 	withTable(t, ladder.Standard, true, 0, func(f *fixture) {
 		slow, stops := outage(6, true), 0
@@ -314,14 +316,15 @@ func TestDelaysOfTheArenaAreNotCharged(t *testing.T) {
 	})
 }
 
-// A match follows the rule that its MatchStarted states, not the flag of the process
-// that resumes it. The clocks of a match that an older arena started are unknown.
+// Whether a match has a time bank depends on its MatchStarted event, and not on the
+// flag of the process that resumes it. If an older arena started the match, its clocks
+// are unknown.
 func TestRunningMatchKeepsItsRule(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		started  match.Deadlines
 		measured bool // whether the first events have clocks
-		flag     bool // of the process that resumes the match
+		flag     bool // the flag of the process that resumes the match
 	}{
 		{"an older arena started it", match.Deadlines{DecisionMs: 5000, WallMs: 600_000}, false, true},
 		{"without a time bank", match.Deadlines{DecisionMs: 5000, WallMs: 600_000}, true, true},
@@ -345,7 +348,7 @@ func TestRunningMatchKeepsItsRule(t *testing.T) {
 	}
 }
 
-// storeStart stores the start of the match as another process would.
+// storeStart stores the start of the match, like another process.
 func (f *fixture) storeStart(d match.Deadlines, measured bool) {
 	f.t.Helper()
 	p := run{seating: f.seating()}

@@ -15,9 +15,9 @@ import (
 	"hexarena/eventstore"
 )
 
-// The seats of one batch answer in different ways: in the first open trade, or
-// in the first discard of several seats. The referee stores the batch in one
-// append, in seat order.
+// The seats of one batch react in different ways. The batch is either the first trade
+// that is open to several seats, or the first discard of several seats. The referee
+// stores the batch in one append, in seat order.
 func TestMixedBatch(t *testing.T) {
 	for _, kind := range []string{"trade", "discard"} {
 		t.Run(kind, func(t *testing.T) {
@@ -58,7 +58,7 @@ func misbehave(f *fixture, c call, batch []int) bool {
 			c.answer(3*time.Second, f.legal.answer(c.ID))
 		case 2:
 			c.answer(time.Second, fmt.Sprintf(`{"id":%d,"action":{}}`, c.ID))
-			c.answer(2*time.Second, f.legal.answer(c.ID)) // too late: the first answer has closed the decision
+			c.answer(2*time.Second, f.legal.answer(c.ID)) // ignored, because the first answer has closed the decision
 		}
 		return true
 	}
@@ -88,7 +88,7 @@ func requireBatch(t *testing.T, batch []match.Event, ids []int) {
 	require.True(t, batch[4].(match.ActionPlayed).Default)
 }
 
-// asks returns the ids of the open decisions.
+// asks returns the ids of the decisions that are now open.
 func (o *legalBot) asks() []int {
 	m := o.now()
 	var ids []int

@@ -21,8 +21,8 @@ type Beacon interface {
 	Await(ctx context.Context, round uint64) (beacon.Round, error)
 }
 
-// unstarted is the error of a match that ends before it starts. Its stream has
-// no events, so the ladder only voids it.
+// unstarted is the error for a match that ends before it starts. The match's stream has
+// no events, so only the ladder records the end, as a void match.
 type unstarted struct {
 	why   string // a reason of domain/ladder
 	order Order  // if why is ladder.WhyOperator
@@ -30,11 +30,11 @@ type unstarted struct {
 
 func (u unstarted) Error() string { return "the match ends before it starts: " + u.why }
 
-// requireBeacon returns nil if this process can get the round that the table
-// names. If not, it reports an error and waits for an operator: the match
-// resumes after a restart with the right chain, or ends with an order. It is
-// not voided automatically: the round exists, and a restart without the beacon
-// must not give the match another seed.
+// requireBeacon returns nil if this process can get the round that the table names.
+// Otherwise, it logs an error and waits for an operator, who can restart the arena with
+// the right chain or abort the match. The match is not voided automatically, because
+// the round exists, and a restart without the beacon must not give the match a
+// different seed.
 func (p *run) requireBeacon(ctx context.Context) error {
 	named, available := p.seating.Beacon, p.options.Beacon
 	if named == nil || available != nil && available.Chain().Hash == named.Chain {
@@ -50,23 +50,23 @@ func (p *run) requireBeacon(ctx context.Context) error {
 	}
 }
 
-// reportLateDial logs that the named round was published before the bots are
-// dialed, for example because the process was restarted. The bots then get the
-// number of a round that is already known. Owners who record the time of the dial
-// can see this too.
+// reportLateDial logs a warning if the named round was already published before the
+// referee dials the bots, for example because the process was restarted. The bots then
+// get the number of a round that is already known. Owners who record the time of the
+// dial can notice this too.
 func (p *run) reportLateDial() {
 	named := p.seating.Beacon
 	if named == nil {
 		return
 	}
 	if late := time.Since(p.options.Beacon.Chain().Time(named.Round)); late > 0 {
-		p.log().Warn("bots are dialed after the named round has appeared", "round", named.Round, "late", late)
+		p.log().Warn("dialing the bots after the named round has appeared", "round", named.Round, "late", late)
 	}
 }
 
-// awaitRound returns the round that the table names, or nil if the table names
-// none. The match ends before it starts if the round does not arrive in time,
-// or if an operator aborts the match.
+// awaitRound returns the round that the table names, or nil if the table does not name
+// a round. If the round does not arrive in time, or if an operator aborts the match,
+// the match ends before it starts, and the error is an unstarted.
 func (p *run) awaitRound(ctx context.Context) (*beacon.Round, error) {
 	named := p.seating.Beacon
 	if named == nil {
@@ -94,11 +94,11 @@ func (p *run) unstartedByOrder() error {
 	return u
 }
 
-// voidUnstarted voids a match that has not started. If it ends by an operator's
-// order, it returns the abort, which no stream stores.
+// voidUnstarted voids a match that has not started. If an operator ordered this, it
+// returns the abort, which is not stored in any stream.
 //
-// A process that was paused may have lost the match to another one. It first
-// looks for events of that process.
+// If this process was paused, another process may have started the match meanwhile. So
+// voidUnstarted first looks for events of the match.
 func (p *run) voidUnstarted(ctx context.Context, u unstarted) (*match.Aborted, error) {
 	if err := p.load(ctx); err != nil {
 		return nil, err

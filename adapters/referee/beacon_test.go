@@ -20,8 +20,8 @@ const patienceOfTests = 30 * time.Second
 
 var errNoRound = errors.New("the round did not arrive in time")
 
-// fakeBeacon provides rounds at their times. While down is set, no round
-// arrives. It does not sign.
+// fakeBeacon provides unsigned rounds at their times. While down is set, no round
+// arrives.
 type fakeBeacon struct {
 	chain  beacon.Chain
 	down   atomic.Bool
@@ -51,7 +51,7 @@ func (b *fakeBeacon) round(number uint64) beacon.Round {
 	return beacon.NewRound(beacon.Named{Chain: b.chain.Hash, Round: number}, make([]byte, beacon.SignatureSize))
 }
 
-// withBeacon runs a test with a table that names a round, which appears in 9 s.
+// withBeacon runs a test with a table that names a round. The round appears after 9 s.
 func withBeacon(t *testing.T, test func(f *fixture, b *fakeBeacon)) {
 	t.Helper()
 	withFixture(t, 3, func(f *fixture) {
@@ -109,8 +109,8 @@ func TestMatchWithBeaconIsPlayedToItsEnd(t *testing.T) {
 	})
 }
 
-// A table without a round is played without the beacon. It was seated before
-// the arena had one.
+// A table that does not name a round is played without the beacon. Such a table was
+// seated before the arena had a beacon.
 func TestTableWithoutRoundNeedsNoBeacon(t *testing.T) {
 	withBeacon(t, func(f *fixture, b *fakeBeacon) {
 		f.named = nil
@@ -119,8 +119,8 @@ func TestTableWithoutRoundNeedsNoBeacon(t *testing.T) {
 	})
 }
 
-// If the round does not arrive, the ladder voids the match, whose stream stays
-// empty. The referee closes the sockets.
+// If the round does not arrive, the ladder voids the match, and the match's stream
+// stays empty. The referee closes the sockets.
 func TestLateRoundVoidsTheMatch(t *testing.T) {
 	withBeacon(t, func(f *fixture, b *fakeBeacon) {
 		b.down.Store(true)
@@ -134,8 +134,8 @@ func TestLateRoundVoidsTheMatch(t *testing.T) {
 	})
 }
 
-// awaitMissingRound starts a match whose round does not arrive. It returns the
-// referee 20 s later, while the match waits for the round.
+// awaitMissingRound starts a match whose round does not arrive. It returns the referee
+// after 20 s, when the match is still waiting for the round.
 func (f *fixture) awaitMissingRound(b *fakeBeacon, player string) *Referee {
 	b.down.Store(true)
 	r := f.referee(player)
@@ -145,8 +145,8 @@ func (f *fixture) awaitMissingRound(b *fakeBeacon, player string) *Referee {
 	return r
 }
 
-// A stop during the wait leaves the match unfinished. The next process dials
-// again and starts the match with the same round.
+// If the referee stops during the wait, the match stays unfinished. The next process
+// dials again and starts the match with the same round.
 func TestStopDuringTheWaitForTheRound(t *testing.T) {
 	withBeacon(t, func(f *fixture, b *fakeBeacon) {
 		r := f.awaitMissingRound(b, "first")
@@ -165,7 +165,7 @@ func TestStopDuringTheWaitForTheRound(t *testing.T) {
 	})
 }
 
-// A match that has started keeps its round, so it resumes without the beacon.
+// A match that has started has stored its round, so it resumes without the beacon.
 func TestStartedMatchResumesWithoutTheBeacon(t *testing.T) {
 	withBeacon(t, func(f *fixture, b *fakeBeacon) {
 		f.stopAfter(match.DiceRolled{})
@@ -177,7 +177,7 @@ func TestStartedMatchResumesWithoutTheBeacon(t *testing.T) {
 	})
 }
 
-// An operator's order ends the wait at once. The bots get no request.
+// An operator's order ends the wait immediately. The bots do not get a request.
 func TestAbortDuringTheWaitForTheRound(t *testing.T) {
 	withBeacon(t, func(f *fixture, b *fakeBeacon) {
 		r := f.awaitMissingRound(b, "player")
@@ -190,8 +190,9 @@ func TestAbortDuringTheWaitForTheRound(t *testing.T) {
 	})
 }
 
-// Without the right chain, the match stays unfinished and no bot is dialed. It
-// starts after a restart with the chain, or ends with an operator's order.
+// Without the right chain, the match stays unfinished and the referee does not dial any
+// bots. The match starts after a restart with the right chain, or ends by an operator's
+// order.
 func TestMatchNeedsTheChainOfItsTable(t *testing.T) {
 	other := &fakeBeacon{chain: beacon.Quicknet()}
 	other.chain.Hash = "00" + other.chain.Hash[2:]
@@ -221,8 +222,8 @@ func TestMatchNeedsTheChainOfItsTable(t *testing.T) {
 	}
 }
 
-// A process whose wait ends after another process has started the match does
-// not void it.
+// If another process has started the match by the time a process gives up waiting for
+// the round, the match is not voided.
 func TestLateRoundDoesNotVoidAStartedMatch(t *testing.T) {
 	withBeacon(t, func(f *fixture, b *fakeBeacon) {
 		b.down.Store(true)
@@ -238,7 +239,7 @@ func TestLateRoundDoesNotVoidAStartedMatch(t *testing.T) {
 	})
 }
 
-// While the log is unavailable, the void is stored later.
+// If the log is unavailable when the match should be voided, the ladder voids it later.
 func TestVoidWaitsForTheLog(t *testing.T) {
 	withBeacon(t, func(f *fixture, b *fakeBeacon) {
 		b.down.Store(true)

@@ -19,9 +19,8 @@ import (
 	"hexarena/projections/directory"
 )
 
-// BenchmarkMatches plays many matches at the same time on a log in memory. The
-// bots have prepared answers, so the benchmark measures the cost of the
-// referee.
+// BenchmarkMatches plays many matches at the same time on an in-memory log. The bots'
+// answers are prepared, so the benchmark measures only the cost of the referee.
 func BenchmarkMatches(b *testing.B) {
 	for _, n := range []int{1, 100, 1000} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
@@ -69,7 +68,7 @@ func benchSeating(i int) ladder.Seating {
 	return s
 }
 
-// rehearse plays a match without a referee, and returns the bots' answers by
+// rehearse plays a match without a referee, and returns the bots' answers, indexed by
 // decision id.
 func rehearse(tb testing.TB, s ladder.Seating) map[int][]byte {
 	m := match.New(seed.Server(testKey, s.MatchID))
@@ -96,8 +95,8 @@ func rehearse(tb testing.TB, s ladder.Seating) map[int][]byte {
 	}
 }
 
-// scriptedLine is a Line that answers each request immediately with the
-// prepared answer for the request's decision id.
+// scriptedLine is a Line on which each request immediately gets the prepared answer for
+// its decision id.
 type scriptedLine struct {
 	answers map[int][]byte
 	receive func([]byte, string)

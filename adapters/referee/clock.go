@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	beatEvery = 250 * time.Millisecond // how often the clock reads the time by itself
-	longGap   = time.Second            // a longer gap between two reads means that the process was paused
+	beatEvery = 250 * time.Millisecond // how often the clock reads the time on its own
+	longGap   = time.Second            // if two reads are further apart than this, the process was paused
 )
 
-// clock measures the time during which this process runs. If the process is
-// paused (SIGSTOP, a suspended machine), two reads of the time are far apart.
-// The clock then advances only by one beat, so the pause does not use up the
-// time of a decision or of a match. This works only if the clock is read often;
-// see beat.
+// clock measures the time during which this process is running. If the process is
+// paused, for example by SIGSTOP or because the machine is suspended, two reads of the
+// time are far apart. In that case, the clock advances only by one beat, so the pause
+// does not use up the time of a decision or of a match. This works only if the time is
+// read often; see beat.
 type clock struct {
 	time func() time.Time // monotonic
 
@@ -30,7 +30,7 @@ func newClock(now func() time.Time) *clock {
 	return &clock{time: now, start: t, last: t}
 }
 
-// now returns the time that this process has run since the clock was created.
+// now returns how long this process has been running since the clock was created.
 func (c *clock) now() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,7 +42,7 @@ func (c *clock) now() time.Duration {
 	return t.Sub(c.start) - c.paused
 }
 
-// beat reads the clock regularly in the background until stop is called.
+// beat reads the clock at regular intervals in the background until stop is called.
 func (c *clock) beat() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.now()
@@ -61,7 +61,8 @@ func (c *clock) beat() (stop func()) {
 	return cancel
 }
 
-// wait returns when the clock reaches until, done is closed or ctx ends.
+// wait returns when the clock reaches the time until, when done is closed, or when ctx
+// ends.
 func (c *clock) wait(ctx context.Context, until time.Duration, done <-chan struct{}) {
 	for {
 		left := until - c.now()

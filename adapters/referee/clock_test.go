@@ -48,11 +48,11 @@ func TestClockWaitEnds(t *testing.T) {
 	})
 }
 
-// If a timer fires after the process was paused, wait continues for the
-// remaining time.
+// If the process was paused, the timer in wait fires too early. In that case, wait
+// continues for the remaining time.
 func TestClockWaitContinuesAfterPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newClock(time.Now) // without the beat, every long wait looks like a pause
+		c := newClock(time.Now) // the test does not start the beat, so every long wait looks like a pause
 		began := time.Now()
 		c.wait(t.Context(), 5*time.Second, nil)
 		require.Greater(t, time.Since(began), 5*time.Second)
@@ -93,7 +93,8 @@ func TestWallClockAbortsMatchDuringDecision(t *testing.T) {
 	}
 }
 
-// The time between stopping and resuming a match does not count as time played.
+// The time between the stop and the resumption of a match does not count as time
+// played.
 func TestWallClockContinuesAfterStops(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		f.mode.Wall = 20 * time.Second
@@ -109,8 +110,8 @@ func TestWallClockContinuesAfterStops(t *testing.T) {
 	})
 }
 
-// The log is unavailable for an hour at each of the first appends. The outages
-// cause no strike, and do not count as time played.
+// The log is unavailable for an hour during each of the first appends. These outages do
+// not cause strikes, and do not count as time played.
 func TestOutageOfLogCostsNoStrike(t *testing.T) {
 	want, clocks := uninterrupted(t, 3)
 	for _, stored := range []bool{false, true} {
@@ -127,8 +128,8 @@ func TestOutageOfLogCostsNoStrike(t *testing.T) {
 	}
 }
 
-// outage delays each of the first appends for an hour. If stored is true, the
-// log stores the events before the outage but does not acknowledge them.
+// outage delays each of the first appends by an hour. If stored is true, the log stores
+// the events before the outage, but does not acknowledge them until the outage is over.
 func outage(batches int, stored bool) func(attempted) (eventstore.Appended, error) {
 	var since time.Time
 	return func(a attempted) (eventstore.Appended, error) {

@@ -9,15 +9,14 @@ import (
 	"hexarena/eventstore"
 )
 
-// detailsTime is how long the end of a run waits for the details that are not
-// stored yet.
+// detailsTime is how long a run that ends waits for details that are not stored yet.
 const detailsTime = 5 * time.Second
 
-// details appends the details of a match to their own stream, in the background,
-// so that they never delay the match. The rules bound their number: a seat has at
-// most three strikes. While the log is unavailable, details retries. Details that
-// are not stored by detailsTime after the run ends are lost
-// (docs/adr/0045-details-of-failures-are-private.md).
+// details appends the details of failed decisions to a separate stream for the match.
+// It works in the background, so it never delays the match. A seat gets at most three
+// strikes, so the number of details is limited. While the log is unavailable, details
+// retries. Details that are not stored within detailsTime after the end of the run are
+// lost (docs/adr/0045-details-of-failures-are-private.md).
 type details struct {
 	run  *run
 	ctx  context.Context // ends the retries
@@ -30,7 +29,7 @@ type details struct {
 }
 
 func newDetails(ctx context.Context, p *run) *details {
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // a referee that stops still stores the details of its last batch
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // even a referee that stops stores the details of its last batch
 	return &details{run: p, ctx: ctx, stop: stop}
 }
 
@@ -49,7 +48,7 @@ func (d *details) add(events ...match.Event) {
 func (d *details) write() {
 	for events := d.take(); len(events) > 0; events = d.take() {
 		if err := d.append(events); err != nil {
-			d.run.log().Warn("details of failed decisions are not stored", "decisions", len(events), "error", err)
+			d.run.log().Warn("could not store the details of failed decisions", "decisions", len(events), "error", err)
 		}
 	}
 }
@@ -62,8 +61,8 @@ func (d *details) take() []match.Event {
 	return events
 }
 
-// append expects no revision, because the order of details does not matter: a
-// reader counts the first event of each decision.
+// append does not set an expected revision, because the order of details does not
+// matter: code that reads them uses only the first event for each decision.
 func (d *details) append(events []match.Event) error {
 	id := d.run.seating.MatchID
 	encoded, err := eventstore.EncodeAll(events, eventstore.Metadata{At: time.Now(), Correlation: id})
@@ -78,7 +77,7 @@ func (d *details) append(events []match.Event) error {
 	})
 }
 
-// close waits until all details are stored, for at most detailsTime.
+// close waits until all details are stored, but at most detailsTime.
 func (d *details) close() {
 	defer d.stop()
 	defer time.AfterFunc(detailsTime, d.stop).Stop()

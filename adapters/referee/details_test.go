@@ -12,8 +12,9 @@ import (
 	"hexarena/eventstore"
 )
 
-// A late answer is stored, whether it arrives before the bot's next request, or
-// while that is open, or after the seat has resigned. Repeats are not stored.
+// A late answer is stored no matter whether it arrives before the bot's next request,
+// while that request is open, or after the seat has resigned. If the bot sends it
+// again, it is not stored again.
 func TestLateAnswersAreStored(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		bot := f.bots[0]
@@ -49,8 +50,8 @@ func TestLateAnswersAreStored(t *testing.T) {
 	})
 }
 
-// A log that stores no details does not slow or fail the match. Once the log
-// works again, the details are stored.
+// If the log does not store details for a while, the match neither slows down nor
+// fails. Once the log works again, it stores the details.
 func TestDetailsNeverDelayTheMatch(t *testing.T) {
 	for name, fails := range map[string]func(ctx context.Context) error{
 		"rejecting": func(context.Context) error { return eventstore.ErrStreamDeleted },

@@ -11,7 +11,7 @@ import (
 	"hexarena/domain/match"
 )
 
-// faultyDial is the error of a dial whose fault is known.
+// faultyDial is the error of a failed dial with a known fault.
 type faultyDial struct{ fault match.Fault }
 
 func (f faultyDial) Error() string      { return f.fault.Message }
@@ -34,8 +34,8 @@ func hangs(ctx context.Context) error {
 	return faultyDial{hangingFault}
 }
 
-// A bot's line drops after its first answer, while no decision is open. The next
-// decision dials again, and the dials fail in several ways.
+// A bot's line drops after its first answer, while no decision is open. For the next
+// decision, the referee dials again. The cases differ in how these dials end.
 func TestLineIsDownAtDecision(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -43,7 +43,7 @@ func TestLineIsDownAtDecision(t *testing.T) {
 		cause    string // cause of the second decision's timeout; "" if the bot answers
 		took     int64
 		dials    int
-		deadline int64 // ms in the second request; 0: never sent
+		deadline int64 // deadline in the second request, in milliseconds; 0 if the request is never sent
 		fault    *match.Fault
 	}{
 		{"up again", func(context.Context, int) error { return nil }, "", 0, 2, 5000, nil},
@@ -104,13 +104,13 @@ func TestLineIsDownAtDecision(t *testing.T) {
 	}
 }
 
-// If a line drops while a decision is open, the seat gets a strike, and the
-// referee does not dial again for that decision.
+// If a line drops while a decision is open, the seat gets a strike. The referee does
+// not dial again for that decision.
 func TestNoRedialWithinDecision(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		bot := f.bots[1]
 		bot.greet = func(l *fakeLine) {
-			if bot.dials == 2 { // the line drops before its dial has returned
+			if bot.dials == 2 { // this line drops before its dial has returned
 				l.fault = &match.Fault{Code: match.CodeReset, Message: "the bot reset the connection"}
 				l.deliver("", match.CauseDropped)
 			}

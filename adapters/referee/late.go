@@ -7,16 +7,16 @@ import (
 	"hexarena/domain/match"
 )
 
-// overdue is a decision that reached its deadline without an answer. Its seat
-// waits for the first late answer until the match is over.
+// overdue is a decision that reached its deadline without an answer. Until the match is
+// over, its seat watches for the first late answer to it.
 type overdue struct {
 	decision match.Decision
 	until    time.Duration
 	answer   *match.LateAnswerReceived // nil until the late answer arrives
-	keep     func(...match.Event)      // nil until the timeout is stored
+	keep     func(...match.Event)      // stores the late answer; nil until the timeout is stored
 }
 
-// noteLate keeps a frame if it is the late answer to an overdue decision. The
+// noteLate records a frame if it is the first late answer to an overdue decision. The
 // caller must hold s.mu.
 func (s *seat) noteLate(frame []byte) {
 	if len(s.overdue) == 0 {
@@ -33,7 +33,8 @@ func (s *seat) noteLate(frame []byte) {
 	s.flushLate(i)
 }
 
-// keepLate passes the late answer to a decision to keep, now or when it arrives.
+// keepLate passes the late answer to an overdue decision to the function keep. If the
+// answer has not arrived yet, keepLate does so when it arrives.
 func (s *seat) keepLate(decision int, keep func(...match.Event)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

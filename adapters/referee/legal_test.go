@@ -14,9 +14,9 @@ import (
 	"hexarena/eventstore"
 )
 
-// legalBot folds the match from the log and chooses legal answers. It always
-// chooses the same answer for the same decision. The test fails if the referee
-// sends a decision before it has stored the events that lead to the decision.
+// legalBot folds the match from the log and chooses legal answers. For the same
+// decision, it always chooses the same answer. The test fails if the referee sends a
+// decision before it has stored the events that led to it.
 type legalBot struct {
 	t   *testing.T
 	log eventstore.Log
@@ -58,8 +58,8 @@ func (o *legalBot) answer(id int) string {
 	return ""
 }
 
-// choose picks a legal action, which may be an offer. The choice depends only
-// on the decision.
+// choose returns a legal action, which may be a trade offer. The choice depends only on
+// the decision.
 func choose(g *game.State, d match.Decision) game.Action {
 	p := matchtest.Player{Below: rand.New(rand.NewPCG(uint64(d.ID), 1)).IntN}
 	return p.Choose(g, d)

@@ -7,20 +7,20 @@ import (
 	"hexarena/domain/match"
 )
 
-// openDecision is a decision that was sent to a seat, and its outcome. The
-// decision closes at the first of these events: a frame arrives that is not
-// an answer to an older decision, the line is lost, or the deadline passes. The
-// seat's lock guards all fields.
+// openDecision is a decision that was sent to a seat, and its outcome. The decision
+// closes when a frame arrives, unless the frame is an answer to an older decision. It
+// also closes when the line is lost or the deadline passes. The seat's lock guards all
+// fields.
 type openDecision struct {
 	match    *match.Match
 	decision match.Decision
 	allowed  match.Allowance
-	began    time.Duration // when the seat's time began to run, on the referee's clock
-	since    time.Duration // when the decision was sent; equal to began until then, and always if the line was up
+	began    time.Duration // when the seat's time started to run, on the referee's clock
+	since    time.Duration // when the request was sent after redialing; equal to began if the line was up, or until the request is sent
 	until    time.Duration
 	dialed   bool         // whether the line was down and had to be dialed first
 	sent     bool         // whether the referee has begun to write the request
-	fault    *match.Fault // of the latest dial; nil if no dial was needed
+	fault    *match.Fault // the fault of the latest dial; nil if no dial was needed
 
 	heard   bool // whether a complete frame has arrived, even an answer to an older decision
 	closed  bool
@@ -34,8 +34,7 @@ func (p *run) newOpenDecision(d match.Decision) *openDecision {
 	return &openDecision{match: &p.state, decision: d, allowed: allowed, began: now, since: now, until: until, done: make(chan struct{})}
 }
 
-// redialMs returns how many milliseconds the request was delayed because the line
-// was down.
+// redialMs returns by how many milliseconds redialing delayed the request.
 func (o *openDecision) redialMs() int64 { return (o.since - o.began).Milliseconds() }
 
 // receive handles data from the seat's line.
@@ -50,8 +49,8 @@ func (o *openDecision) receive(frame []byte, cause string, now time.Duration) {
 	o.close(frame, cause, now)
 }
 
-// close closes the decision if it is open. If an answer is read after the
-// deadline, its elapsed time is the full time of the decision.
+// close closes the decision if it is open. If the referee reads the answer after the
+// deadline, the elapsed time is the full time of the decision.
 func (o *openDecision) close(frame []byte, cause string, now time.Duration) {
 	if o.closed {
 		return
@@ -62,7 +61,7 @@ func (o *openDecision) close(frame []byte, cause string, now time.Duration) {
 	close(o.done)
 }
 
-// drop closes the decision because the line was lost or did not open.
+// drop closes the decision because the line was lost or could not be opened.
 func (o *openDecision) drop(fault *match.Fault, now time.Duration) {
 	if o.closed {
 		return
@@ -82,18 +81,17 @@ func (o *openDecision) timed(now time.Duration) match.Outcome {
 	return out
 }
 
-// setOpen sets the open decision of the seat. If o is nil, the seat ignores
-// frames.
+// setOpen sets the seat's open decision. If o is nil, the seat ignores frames.
 func (s *seat) setOpen(o *openDecision) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open = o
 }
 
-// startClock starts the clock of a decision just before its request is written.
-// It returns the time left to answer. This is the full time if the line was up,
-// and the time that is left after dialing if the line was down. It is 0 if the
-// decision is closed.
+// startClock starts the clock of a decision just before the request is written. It
+// returns the time that is left to answer: the full time if the line was up, and the
+// time that is left after dialing if the line was down. If the decision is closed, it
+// returns 0.
 func (s *seat) startClock(o *openDecision) (left time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

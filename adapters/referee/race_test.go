@@ -2,7 +2,6 @@
 
 package referee
 
-// raceDetector reports whether the race detector is on. Under the race
-// detector, work that is quadratic in the length of a match is ten times as
-// slow.
+// raceDetector reports whether the race detector is on. The race detector makes work
+// that is quadratic in the length of a match ten times as slow.
 const raceDetector = true

@@ -1,11 +1,11 @@
-// Package referee plays matches. It sends every open decision of a match to its
-// bot and measures the time of the answer. It appends the resulting events
-// before anyone sees them. Create a [Referee], and call [Referee.Play] for each
-// unfinished match of a ladder.
+// Package referee plays matches. It sends every open decision of a match to the bot
+// that must decide, and measures how long the answer takes. It appends the resulting
+// events to the log before anyone sees them. Create a [Referee], and call
+// [Referee.Play] for each unfinished match of a ladder.
 //
-// The package does not contain the rules: domain/match decides whole batches.
-// It does not contain sockets: the caller passes a dial function. It does not
-// list the matches of a ladder either.
+// The package does not know the rules: domain/match decides whole batches. It does not
+// know sockets: the caller passes a function that dials. It does not know which matches
+// a ladder has, either.
 package referee
 
 import (
@@ -21,45 +21,46 @@ import (
 	"hexarena/projections/directory"
 )
 
-// Line is an open socket to a bot. Its methods are safe for concurrent use.
+// Line is an open WebSocket connection to a bot. Its methods are safe for concurrent
+// use.
 type Line interface {
 	// Send writes one text frame and does not retain it. It may block until ctx
 	// ends. After an error, the line is unusable.
 	Send(ctx context.Context, frame []byte) error
-	// Drain returns when all data that the socket had received before the call
-	// has been passed to receive, or when ctx ends.
+	// Drain waits until all data that the socket had received before the call has been
+	// passed to receive, or until ctx ends.
 	Drain(ctx context.Context)
-	// Fault returns why the line ended, or nil if that is unknown. Call it after
-	// match.CauseDropped or a failed Send.
+	// Fault returns why the line ended, or nil if the reason is unknown. Call it after
+	// receive was called with match.CauseDropped, or after Send failed.
 	Fault() *match.Fault
 	// Close frees the line within a second, even after an error. receive is not
 	// called after Close.
 	Close()
 }
 
-// Dial opens the socket of a match. If ctx ends, the dial stops, but a line that is
-// already open stays open. The returned nonce is the bot's nonce, or empty if the
-// bot sent no valid nonce. If the error has a method NotAllowed() bool that returns
-// true, dialing again cannot succeed. If it has a method Fault() match.Fault, the decision's
-// fault is the one that this method returns.
+// Dial opens a socket to a bot for a match. If ctx ends, the dial stops, but a line
+// that is already open stays open. The returned nonce is the bot's nonce, or empty if
+// the bot did not send a valid nonce. If the error has a method NotAllowed() bool that
+// returns true, dialing again cannot succeed. If the error has a method Fault()
+// match.Fault, that method returns the fault to store for the decision.
 //
-// The line's reader calls receive, one call at a time, possibly before Dial
-// returns. For a text frame, cause is empty, and receive may retain the frame.
-// For malformed data, cause is match.CauseMalformed. For an oversized frame, it
-// is match.CauseOversized. In the last call, it is match.CauseDropped.
+// The line calls receive for each frame, one call at a time, possibly before Dial
+// returns. For a text frame, cause is empty, and receive may retain the frame. For
+// malformed data, cause is match.CauseMalformed. For an oversized frame, cause is
+// match.CauseOversized. In the last call, cause is match.CauseDropped.
 type Dial func(ctx context.Context, url, matchID string, u Upgrade, receive func(frame []byte, cause string)) (line Line, nonce string, err error)
 
-// Upgrade holds what an upgrade request tells a bot: which bot it is for, and the
-// facts about its match.
+// Upgrade contains what an upgrade request tells a bot: the bot's own id, and facts
+// about the match.
 type Upgrade struct {
 	BotID       string
 	Commitment  string // 64 hex digits
-	BeaconRound uint64 // the round that the seed uses; 0 without a beacon
-	LogIndex    uint64 // of the seating in the ladder's signed tree
+	BeaconRound uint64 // the beacon round that the seed uses; 0 without a beacon
+	LogIndex    uint64 // the index of the seating in the ladder's signed tree
 }
 
-// Ladder stores the results of matches. It retries until ctx ends while the log
-// is unavailable. If the match has already been rated or voided, it returns
+// Ladder stores the results of matches. While the log is unavailable, it retries until
+// ctx ends. If the match has already been rated or voided, the error is
 // ladder.ErrAlreadyFinished.
 type Ladder interface {
 	Finish(ctx context.Context, matchID string, results []ladder.Result) error
@@ -69,8 +70,8 @@ type Ladder interface {
 // Mode contains the time limits and the ladder of a mode.
 type Mode struct {
 	Decision time.Duration // time limit for answering one decision
-	Wall     time.Duration // the time played after which a match is aborted
-	TimeBank bool          // whether the seats of new matches share the wall clock (docs/rules.md, "Time bank")
+	Wall     time.Duration // a match is aborted when its time played reaches this limit
+	TimeBank bool          // whether the wall clock of a new match is divided among its seats (docs/rules.md, "Time bank")
 	Ladder   Ladder
 }
 
@@ -79,21 +80,20 @@ type Options struct {
 	Log    eventstore.Log
 	Dial   Dial
 	Modes  map[string]Mode
-	Player string // the holder of the lease, stored in MatchClaimed
+	Player string // the holder of the lease, which MatchClaimed stores
 	Logger *slog.Logger
 
-	// Bots finds a bot, even a removed bot. Each dial calls it again, because
-	// the bot's URL may have changed.
+	// Bots finds a bot, even if it was removed. The referee calls it for each dial,
+	// because the bot's URL may have changed.
 	Bots func(botID string) (directory.Bot, bool)
 	// SeedKey finds a seed key by its id.
 	SeedKey func(id string) ([]byte, bool)
-	// Publish returns once the arena has published a signed head that includes the
-	// seating.
-	// The referee calls it before it dials the bots of a match that has not started.
-	// It fails only if ctx ends.
+	// Publish waits until the arena has published a signed head that includes the
+	// seating. The referee calls it before it dials the bots of a match that has not
+	// started. Publish fails only if ctx ends.
 	Publish func(ctx context.Context, s ladder.Seating) error
 
-	Beacon Beacon // nil: the arena has no beacon
+	Beacon Beacon // nil if the arena has no beacon
 }
 
 // Referee plays any number of matches at the same time. It is safe for
@@ -105,37 +105,37 @@ type Referee struct {
 	mu       sync.Mutex // guards the fields below
 	running  map[string]*task
 	stopped  bool
-	stopBeat func()     // stops the clock's beat, which runs while any match is played
+	stopBeat func()     // stops the clock's beat, which runs while at least one match is being played
 	idle     *sync.Cond // signaled when running is empty
 }
 
-// task is a match that a goroutine plays.
+// task is a match that a goroutine is playing.
 type task struct {
 	stop      func()
 	giveOrder context.CancelCauseFunc // aborts the match; only the first Order has an effect
-	done      chan struct{}           // closed when the goroutine ends; then the fields below may be read
+	done      chan struct{}           // closed when the goroutine ends; after that, the fields below may be read
 	err       error                   // why the goroutine ended before the match was over
 	abort     *match.Aborted
 }
 
-// New returns a Referee that plays no match yet.
+// New returns a Referee that is not playing any matches yet.
 func New(o Options) *Referee {
 	r := &Referee{options: o, clock: newClock(time.Now), running: map[string]*task{}}
 	r.idle = sync.NewCond(&r.mu)
 	return r
 }
 
-// Play starts or resumes a match in the background, and returns immediately.
-// Play does nothing if the match is already being played, or after Stop. It
-// logs failures; a later call may succeed.
+// Play starts or resumes a match in the background, and returns immediately. It does
+// nothing if the match is already being played, or if Stop has been called. Play logs
+// failures; a later call may succeed.
 func (r *Referee) Play(s ladder.Seating) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.begin(s)
 }
 
-// begin returns the task of a match. If the match has no task, begin starts
-// one. After Stop, begin returns nil instead. The caller must hold r.mu.
+// begin returns the task of a match, and starts one if there is none. After Stop, begin
+// returns nil instead of starting a task. The caller must hold r.mu.
 func (r *Referee) begin(s ladder.Seating) *task {
 	if t := r.running[s.MatchID]; t != nil || r.stopped {
 		return t
@@ -157,7 +157,7 @@ func (r *Referee) begin(s ladder.Seating) *task {
 
 func (r *Referee) end(matchID string, t *task) {
 	t.stop()
-	t.giveOrder(nil) // frees the context of the order
+	t.giveOrder(nil) // releases the resources of the context
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	close(t.done)
@@ -175,7 +175,7 @@ func (r *Referee) Running() int {
 	return len(r.running)
 }
 
-// Wait returns when no match is being played.
+// Wait waits until no match is being played.
 func (r *Referee) Wait() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -184,11 +184,11 @@ func (r *Referee) Wait() {
 	}
 }
 
-// Stop permanently stops all matches, for example when the lease is lost. It
-// waits until all matches have stopped, or returns the error of ctx. After
-// that, the referee asks, decides and appends nothing, but an append that is in
-// progress may still be stored. Open decisions stay open, so no seat gets a
-// strike because the referee stops.
+// Stop permanently stops playing all matches, for example when the lease is lost. It
+// waits until all matches have stopped. If ctx ends first, Stop returns its error. A
+// referee that was stopped does not send requests, decide or append anything, but an
+// append that is in progress may still be stored. Open decisions stay open, so no seat
+// gets a strike because the referee stops.
 func (r *Referee) Stop(ctx context.Context) error {
 	r.mu.Lock()
 	r.stopped = true
@@ -209,7 +209,7 @@ func (r *Referee) Stop(ctx context.Context) error {
 	}
 }
 
-// Reasons why a referee stops playing an unfinished match that are not
+// A referee may stop playing an unfinished match for these reasons, which are not
 // failures.
 var (
 	errStopped  = errors.New("this process stopped playing")
@@ -223,6 +223,6 @@ func (r *Referee) report(s ladder.Seating, err error) {
 	case errors.Is(err, errStopped), errors.Is(err, errReplaced):
 		log.Info("match left unfinished", "why", err)
 	default:
-		log.Error("match cannot be played; the next tick retries", "error", err)
+		log.Error("could not play a match; the next tick retries", "error", err)
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// history returns a match's events without the parts that a restart may change:
-// the times and the claims.
+// history returns a match's events without the claims and the times, because a restart
+// may change these.
 func (f *fixture) history() (lines []string) {
 	f.t.Helper()
 	for _, e := range f.events() {
@@ -49,7 +49,8 @@ func requireSame(t *testing.T, want, got []string) {
 	require.Len(t, got, len(want))
 }
 
-// uninterrupted returns the history and the clocks of a match that had no faults.
+// uninterrupted plays the match without any faults, and returns its history and its
+// clocks.
 func uninterrupted(t *testing.T, seats int) (history []string, clocks match.Clocks) {
 	t.Helper()
 	withFixture(t, seats, func(f *fixture) {
@@ -59,7 +60,7 @@ func uninterrupted(t *testing.T, seats int) (history []string, clocks match.Cloc
 	return history, clocks
 }
 
-// untilOver resumes the match until the ladder has its result.
+// untilOver keeps resuming the match until the ladder has its result.
 func (f *fixture) untilOver() {
 	f.t.Helper()
 	for n := 0; len(f.ladder.finished) == 0; n++ {
@@ -68,9 +69,8 @@ func (f *fixture) untilOver() {
 	}
 }
 
-// The referee stops at each append of a match, except for claims. It stops
-// before the append, after the append, and after an append whose
-// acknowledgement was lost.
+// For each append of a match except claims, the test stops the referee before the
+// append, after the append, and after the append with a lost acknowledgement.
 func TestResumeAtEveryAppend(t *testing.T) {
 	want, clocks := uninterrupted(t, 4)
 	withFixture(t, 4, func(f *fixture) {
@@ -93,8 +93,8 @@ func TestResumeAtEveryAppend(t *testing.T) {
 	})
 }
 
-// Random faults interrupt the matches: the referee stops while a decision is
-// open, answers are lost, the log is unavailable, or acknowledgements are lost.
+// Random faults interrupt the matches: the referee stops while a decision is open,
+// answers get lost, the log is unavailable, or acknowledgements get lost.
 func TestResumeAnywhere(t *testing.T) {
 	want, clocks := uninterrupted(t, 3)
 	seeds := uint64(5)
@@ -114,7 +114,7 @@ func TestResumeAnywhere(t *testing.T) {
 							return false
 						}
 						f.abandon()        // while the decision is open
-						return c.ID%2 == 0 // the answer is lost, or not read yet
+						return c.ID%2 == 0 // the bot's answer is lost or has not been read yet
 					}
 				}
 				f.untilOver()
@@ -143,8 +143,7 @@ func randomFault(f *fixture, which int, a attempted) (eventstore.Appended, error
 	}
 }
 
-// askedBefore reports whether the bot has received a request for a decision
-// before.
+// askedBefore reports whether the bot has already received a request for a decision.
 func (b *fakeBot) askedBefore(id int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -156,7 +155,7 @@ func (b *fakeBot) askedBefore(id int) bool {
 	return false
 }
 
-// If the referee stops, no seat gets a strike. The next referee sends the decision
+// If the referee stops, no seat gets a strike. The next referee sends the open decision
 // again, with the same id and the full time.
 func TestStopLeavesDecisionOpen(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
@@ -226,8 +225,8 @@ func TestClaimIsStoredBeforeDialing(t *testing.T) {
 	})
 }
 
-// When another referee takes over a match, the first referee stops without
-// affecting the match.
+// If another referee takes over a match, the first referee stops playing it without
+// affecting it.
 func TestSecondRefereeTakesMatchOver(t *testing.T) {
 	want, _ := uninterrupted(t, 3)
 	for _, after := range []time.Duration{0, time.Millisecond, 150 * time.Millisecond, 3 * time.Second, 12 * time.Second} {
@@ -248,8 +247,8 @@ func TestSecondRefereeTakesMatchOver(t *testing.T) {
 	}
 }
 
-// If the match has ended but the ladder does not have the result, the next Play
-// stores the result. Later calls do nothing.
+// If the match has ended but the ladder does not have the result yet, the next call to
+// Play stores the result. Later calls do nothing.
 func TestLadderIsWrittenLater(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		f.ladder.fails = []error{errors.New("cannot fold")}
@@ -270,8 +269,8 @@ func TestLadderIsWrittenLater(t *testing.T) {
 	})
 }
 
-// If a read of the stream fails part way, the match must not resume from an
-// incomplete history.
+// If a read of the stream fails partway, the match does not resume from an incomplete
+// history.
 func TestFailedReadIsRetried(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		f.stopAfter(match.DiceRolled{})

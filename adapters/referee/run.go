@@ -16,29 +16,29 @@ import (
 	"hexarena/eventstore"
 )
 
-// run is one match while this process plays it. One goroutine owns the
-// run. It shares only the seats with the goroutines that read the lines, and
-// each seat has a lock.
+// run is a match that this process is playing. One goroutine owns the run. It shares
+// only the seats with the goroutines that read from the bots' lines, and each seat has
+// a lock.
 //
-// Only the match's stream survives the process. After a shutdown or a crash,
-// another run resumes the match ("Resuming a match" in docs/architecture.md):
+// Only the match's stream outlives the process. After a shutdown or a crash, another
+// run resumes the match ("Resuming a match" in docs/architecture.md):
 //
-//   - load folds the stream. The events' metadata contains the time played and the
-//     time that each seat has used.
-//   - The run appends a claim before it dials any bot. After the claim, an older
-//     referee cannot append, because every append names the folded revision.
-//   - The folded state lists the open decisions, with the same ids as before.
-//     The run sends all of them again, with their full time. It must ask again
-//     because the answers of a batch are only in memory until the last answer
-//     has arrived.
-//   - If the match has already ended in the stream, the run only stores the
-//     result in the ladder.
+//   - The method load folds the stream. The events' metadata contains the time played
+//     and the time that each seat has used.
+//   - The run appends a claim before it dials any bots. After the claim, an older
+//     referee cannot append to the stream, because every append expects the revision
+//     that the referee has folded.
+//   - The folded state contains the open decisions, with the same ids as before. The
+//     run sends all of them again, with their full time, because the answers of a batch
+//     are only in memory until the last of them has arrived.
+//   - If the stream shows that the match has ended, the run only stores the result in
+//     the ladder.
 //   - If the stream is empty, the match has not started. The run dials the bots,
 //     waits for the round of the beacon that the table names, and starts the
 //     match. If the round does not arrive in time, the run voids the match.
 //
-// The effects of a batch reach the bots only after they are stored. So no bot
-// can see an effect that a crash then undoes.
+// The effects of a batch reach the bots only after they are stored. So no bot sees an
+// effect that a crash could undo.
 type run struct {
 	options *Options
 	clock   *clock
@@ -50,20 +50,19 @@ type run struct {
 	state    match.Match
 	expected eventstore.Expected // the expected revision of the next append
 	last     uuid.UUID           // id of the last stored event
-	played   time.Duration       // the time played, up to the last append
-	used     match.Clocks        // the time that each seat has used, up to the last append
-	redialed []int64             // for each seat, how long redialing took in the batch to append, in milliseconds; nil if no seat was redialed
+	played   time.Duration       // the time played up to the last append
+	used     match.Clocks        // the time that each seat had used up to the last append
+	redialed []int64             // for each seat, how long redialing took in the current batch, in milliseconds; nil if no seat was redialed
 	request  string              // id of the operator's request to abort the match
-	why      []match.Event       // explains the timeouts in the batch to append
+	why      []match.Event       // explains the timeouts in the current batch
 	details  *details
 
 	seats   []*seat // in table order, and in the order of play once the match has started
 	closing sync.WaitGroup
 }
 
-// play plays one match until the match is over and the ladder has stored the
-// result. If the match was aborted, now or earlier, play returns the abort
-// event.
+// play plays a match until the match is over and the ladder has stored the result. If
+// the match was aborted, even before this call, play returns the abort event.
 func (r *Referee) play(ctx, ordered context.Context, s ladder.Seating) (*match.Aborted, error) {
 	mode, ok := r.options.Modes[s.Mode]
 	if !ok {
@@ -71,7 +70,7 @@ func (r *Referee) play(ctx, ordered context.Context, s ladder.Seating) (*match.A
 	}
 	key, ok := r.options.SeedKey(s.SeedKey)
 	if !ok {
-		return nil, fmt.Errorf("seed key %s is missing in the secrets file", s.SeedKey)
+		return nil, fmt.Errorf("seed key %s is missing from the secrets file", s.SeedKey)
 	}
 	server := seed.Server(key, s.MatchID)
 	if seed.Commitment(server) != s.Commitment {
@@ -126,8 +125,8 @@ func (p *run) startOrResume(ctx context.Context) error {
 	return nil
 }
 
-// playBatches requests and settles one batch of decisions after another, until the
-// match is over.
+// playBatches plays the match, one batch of decisions after another, until the match is
+// over.
 func (p *run) playBatches(ctx context.Context) error {
 	wall := time.Duration(p.state.Started.Deadlines.WallMs) * time.Millisecond
 	for !p.state.Over() {
@@ -143,8 +142,9 @@ func (p *run) playBatches(ctx context.Context) error {
 	return nil
 }
 
-// explain stores why the decisions of the batch that was just appended have timed
-// out, and the late answers that have already arrived.
+// explain stores why decisions in the batch that was just appended timed out, and the
+// late answers to them. A late answer that has not arrived yet is stored when it
+// arrives.
 func (p *run) explain(events []match.Event) {
 	p.details.add(p.why...)
 	p.why = nil
@@ -155,9 +155,9 @@ func (p *run) explain(events []match.Event) {
 	}
 }
 
-// nextEvents sends the open decisions to the bots, and returns the events that
-// follow from the outcomes. If an operator ordered an abort, or if no time is
-// left on the wall clock, it returns the events of the abort.
+// nextEvents sends the open decisions to the bots, and returns the events that follow
+// from the outcomes. If an operator has ordered an abort, or if no time is left on the
+// wall clock, it returns the events of the abort.
 func (p *run) nextEvents(ctx context.Context, left time.Duration) ([]match.Event, error) {
 	var order Order
 	if errors.As(context.Cause(p.ordered), &order) {
@@ -181,9 +181,10 @@ func (p *run) nextEvents(ctx context.Context, left time.Duration) ([]match.Event
 	return events, err
 }
 
-// charge adds the time of a batch to the clocks. It counts only the time of the
-// decisions, not the delays of this process before and after them: the slowest
-// decision counts as time played, and match.Charge decides which seats pay.
+// charge adds the time of a batch to the clocks. It counts only the time that the
+// decisions took, and not the delays of this process before and after them. The time of
+// the slowest decision counts as time played, and match.Charge decides which seats are
+// charged.
 func (p *run) charge(outcomes []match.Outcome) {
 	var slowest int64
 	for i, d := range p.state.Asks() {
@@ -218,8 +219,8 @@ func (p *run) writeLadder(ctx context.Context) error {
 	return nil
 }
 
-// stored returns the error of a match, given the err of writing its result to the
-// ladder.
+// stored translates the error of writing a match's result to the ladder into the error
+// of playing the match.
 func (p *run) stored(ctx context.Context, err error) error {
 	switch {
 	case err == nil, errors.Is(err, ladder.ErrAlreadyFinished):
@@ -241,8 +242,7 @@ func (p *run) reason() string {
 	return p.state.End.Reason
 }
 
-// results returns the placement of each bot, and whether the bot missed the
-// match.
+// results returns each bot's placement, and whether the bot missed the match.
 func (p *run) results(placements []int) []ladder.Result {
 	results := make([]ladder.Result, len(placements))
 	for i, seat := range p.state.Started.Seats {

@@ -8,8 +8,8 @@ import (
 	"hexarena/domain/match"
 )
 
-// seat is one bot's seat in a match, with its line and its open decision. The
-// line's reader and the goroutines of the match share the seat.
+// seat is one bot's seat in a match, with its line and its open decision. The goroutine
+// that reads from the line and the goroutines of the match share the seat.
 type seat struct {
 	bot     string
 	dialBot func(ctx context.Context, receive func(frame []byte, cause string)) (Line, string, error)
@@ -21,14 +21,14 @@ type seat struct {
 	overdue []*overdue
 }
 
-// connection is one socket. It exists from the start of the dial. A seat
-// ignores all connections except the newest.
+// connection is one socket to a bot. It exists from the start of the dial. A seat
+// ignores all connections except the newest one.
 type connection struct {
 	line    Line // nil during the dial
 	dropped bool
 }
 
-// newSeat returns the seat of a bot that is not connected.
+// newSeat returns the seat of a bot that is not connected yet.
 func (p *run) newSeat(bot string) *seat {
 	u := Upgrade{BotID: bot, Commitment: p.seating.Commitment.String(), LogIndex: p.seating.Revision}
 	if named := p.seating.Beacon; named != nil {
@@ -64,7 +64,8 @@ func (s *seat) dial(ctx context.Context) (nonce string, err error) {
 	return nonce, nil
 }
 
-// receive handles data from a socket. The socket's reader calls it.
+// receive handles data from a socket. The goroutine that reads from the socket calls
+// it.
 func (s *seat) receive(c *connection, frame []byte, cause string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +99,7 @@ func (s *seat) drop(c *connection) {
 	}
 }
 
-// lose removes the seat's line after a send on it has failed.
+// lose removes the seat's line after sending on it has failed.
 func (s *seat) lose(c *connection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -31,12 +31,12 @@ func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 const (
 	testMatch = "5b1c0e0a-8f0e-5e0f-9d5b-0a0b0c0d0e0f"
 	testMode  = "standard"
-	think     = 100 * time.Millisecond // the time that a legal answer takes
+	think     = 100 * time.Millisecond // how long a bot takes to answer legally
 )
 
 var testKey = []byte("a seed key")
 
-// fixture contains the fakes around a referee, in a synctest bubble: a log, a
+// fixture contains the fakes that a referee uses, in a synctest bubble: a log, a
 // ladder, and bots with scripted lines.
 type fixture struct {
 	t      *testing.T
@@ -46,10 +46,10 @@ type fixture struct {
 	ofMode string // the name of the mode
 	mode   Mode
 	bots   []*fakeBot
-	beacon Beacon        // nil: the arena has no beacon
+	beacon Beacon        // nil if the arena has no beacon
 	named  *beacon.Named // the round that the table names
 
-	publish func(ctx context.Context, s ladder.Seating) error // nil: every seating is already in a signed head
+	publish func(ctx context.Context, s ladder.Seating) error // if nil, every seating is already in a signed head
 	playing atomic.Pointer[Referee]                           // the newest referee
 }
 
@@ -102,7 +102,7 @@ func (f *fixture) referee(player string) *Referee {
 	return r
 }
 
-// abandon stops the newest referee, and does not wait until the match has stopped.
+// abandon stops the newest referee without waiting until the match has stopped.
 func (f *fixture) abandon() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -129,7 +129,7 @@ func (f *fixture) seating() ladder.Seating {
 	return s
 }
 
-// upgrade returns what each upgrade tells a bot.
+// upgrade returns the contents of the upgrade requests to a bot.
 func (f *fixture) upgrade(bot string) Upgrade {
 	u := Upgrade{BotID: bot, Commitment: f.seating().Commitment.String(), LogIndex: 7}
 	if f.named != nil {
@@ -165,7 +165,7 @@ func (f *fixture) events() []match.Event {
 	return events
 }
 
-// details returns the events of the match's stream of details.
+// details returns the events in the match's stream of details.
 func (f *fixture) details() []match.Event {
 	f.t.Helper()
 	var events []match.Event
@@ -210,16 +210,16 @@ func only[E match.Event](events []match.Event) (list []E) {
 	return list
 }
 
-// journal is a log whose appends can be made to fail. It records the stored
-// batches of the match.
+// journal is a log that records the stored batches of the match. A test can make its
+// appends fail.
 type journal struct {
 	eventstore.Log
-	noDetails func(ctx context.Context) error // if set, decides whether an append of details fails
+	noDetails func(ctx context.Context) error // if not nil, decides whether an append of details fails
 
 	mu      sync.Mutex
 	tries   int
 	batches [][]eventstore.Event
-	fault   func(a attempted) (eventstore.Appended, error) // if set, this function handles each append
+	fault   func(a attempted) (eventstore.Appended, error) // if not nil, handles each append
 }
 
 // attempted is one call to Append.
@@ -231,8 +231,8 @@ type attempted struct {
 
 func (a attempted) has(e match.Event) bool { return slices.Contains(a.types, e.EventType()) }
 
-// lost returns an error as if the log were unavailable, whether or not the
-// events were stored.
+// lost returns an error, as if the log were unavailable. It stores the events only if
+// stored is true.
 func (a attempted) lost(stored bool) (eventstore.Appended, error) {
 	if stored {
 		_, _ = a.store()
@@ -280,7 +280,7 @@ func (j *journal) appendDetails(ctx context.Context, id eventstore.StreamID, exp
 func (j *journal) head(id eventstore.StreamID) int {
 	for r, err := range j.Log.Read(context.Background(), id, eventstore.EndRevision, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
 		if err != nil {
-			panic(err) // a log in memory does not fail
+			panic(err) // impossible: an in-memory log does not fail
 		}
 		return int(r.Revision)
 	}
@@ -324,8 +324,8 @@ func (l *fakeLadder) record(store func()) error {
 type call struct {
 	match.Request
 	line *fakeLine
-	nth  int // number of the request among all requests to the bot, from 1
-	kth  int // number of the request among those of its kind, from 1
+	nth  int // number of the request among all requests to the bot, starting at 1
+	kth  int // number of the request among all requests of its kind to the bot, starting at 1
 }
 
 // fakeBot follows its script. Without a script, it answers legally.
@@ -334,7 +334,7 @@ type fakeBot struct {
 	id      string
 	nonce   string
 	unknown atomic.Bool                 // whether the bot is missing from the directory
-	script  func(c call) (handled bool) // if it returns false, the bot answers legally
+	script  func(c call) (handled bool) // if script is nil or returns false, the bot answers legally
 	refuse  func(ctx context.Context, nth int) error
 	greet   func(l *fakeLine) // called for each new line
 
@@ -384,15 +384,15 @@ func (b *fakeBot) asked(l *fakeLine, frame []byte) {
 // answer sends a frame after a delay.
 func (c call) answer(after time.Duration, frame string) { c.line.sends(after, frame, "") }
 
-// fakeLine is a fake socket. After Close or after the line drops, receive gets
-// nothing.
+// fakeLine is a fake socket. After Close, and after the line has dropped, it does not
+// call receive.
 type fakeLine struct {
 	bot     *fakeBot
 	receive func([]byte, string)
 	sending func(ctx context.Context) error // replaces Send
 	fault   *match.Fault
 
-	reading sync.Mutex // one call to receive at a time
+	reading sync.Mutex // allows only one call to receive at a time
 	mu      sync.Mutex
 	gone    bool
 	closed  int
@@ -425,8 +425,8 @@ func (l *fakeLine) deliver(frame, cause string) {
 	}
 }
 
-// buffers adds a frame that the socket has received, but that only Drain
-// delivers.
+// buffers adds a frame to the data that the socket has received. Only Drain delivers
+// it.
 func (l *fakeLine) buffers(frame string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -454,7 +454,7 @@ func (l *fakeLine) Close() {
 	l.closed++
 }
 
-// stopAfter makes the referee stop after it has stored an event of this type.
+// stopAfter makes the referee stop after it has stored an event of the same type as e.
 func (f *fixture) stopAfter(e match.Event) {
 	f.log.fault = func(a attempted) (eventstore.Appended, error) {
 		if a.has(e) {

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// startTime is the maximum wait for the bots' upgrade responses. If the
-	// decision time is shorter, the decision time is the maximum.
+	// startTime is the maximum time to wait for the bots' upgrade responses. If the
+	// decision time is shorter, it replaces startTime.
 	startTime = 5 * time.Second
 
-	directoryTime  = time.Minute            // the maximum wait for a bot that is missing from the directory
+	directoryTime  = time.Minute            // the maximum time to wait for a bot that is missing from the directory
 	directoryPause = 100 * time.Millisecond // between checks of the directory
 )
 
-// start waits until a signed head includes the seating. Then it dials all bots at
-// the same time, collects their nonces, waits for the round of the beacon that the
-// table names, and stores the start of the match. It does not wait for bots that
-// respond too late. None of this counts as time played.
+// start waits until a signed head includes the seating. Then it dials all bots at the
+// same time, collects their nonces, waits for the round of the beacon that the table
+// names, and stores the start of the match. It does not wait for bots that respond
+// late. Nothing before the start counts as time played.
 func (p *run) start(ctx context.Context) error {
 	if err := p.requireBeacon(ctx); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (p *run) start(ctx context.Context) error {
 	return nil
 }
 
-// deadlines returns the time limits of new matches.
+// deadlines returns the time limits for a new match.
 func (m Mode) deadlines() match.Deadlines {
 	d := match.Deadlines{DecisionMs: m.Decision.Milliseconds(), WallMs: m.Wall.Milliseconds()}
 	if m.TimeBank {
@@ -90,9 +90,9 @@ func (p *run) publish(ctx context.Context) error {
 	return err
 }
 
-// awaitDirectory waits until the directory includes every bot of the table.
-// After this process starts, the directory may still be catching up, and a bot
-// must not get a strike because of that.
+// awaitDirectory waits until the directory includes every bot of the table. Soon after
+// the start of this process, the directory may still be catching up, and a bot must not
+// get a strike because of that.
 func (p *run) awaitDirectory(ctx context.Context) error {
 	until := p.clock.now() + directoryTime
 	for _, e := range p.seating.Bots {
@@ -127,8 +127,8 @@ func (p *run) table() match.Table {
 	return t
 }
 
-// dialAll dials every bot once and returns the nonces in table order. A failed
-// dial causes no strike, because the referee dials again for the bot's first
+// dialAll dials every bot once and returns the nonces in table order. A failed dial
+// does not cause a strike, because the referee dials again for the bot's first
 // decision.
 func (p *run) dialAll(ctx context.Context) []string {
 	ctx, cancel := context.WithTimeout(ctx, min(startTime, p.mode.Decision))
@@ -142,7 +142,7 @@ func (p *run) dialAll(ctx context.Context) []string {
 	return nonces
 }
 
-// orderSeats sorts the seats into the order of play, which the seed determines.
+// orderSeats puts the seats into the order of play, which the seed determines.
 func (p *run) orderSeats() {
 	place := func(s *seat) int {
 		return slices.IndexFunc(p.state.Started.Seats, func(at match.Seat) bool { return at.BotID == s.bot })

@@ -42,8 +42,8 @@ func TestStartStoresSeatingAndNonces(t *testing.T) {
 	})
 }
 
-// When a match starts, the referee waits for the upgrade responses for 5 s or
-// the decision time, whichever is shorter.
+// When a match starts, the referee waits for the bots' upgrade responses. It waits for
+// at most 5 s or the decision time, whichever is shorter.
 func TestStartWaitsForUpgradeAnswers(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -79,8 +79,8 @@ func TestStartWaitsForUpgradeAnswers(t *testing.T) {
 	}
 }
 
-// If bots are missing from the directory, a match waits before it starts or
-// resumes. During the wait, no decision is open and the time played does not grow.
+// If bots are missing from the directory, a match waits before it starts or resumes.
+// During the wait, no decision is open, and the time played does not increase.
 func TestMatchWaitsForDirectory(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		f.stopAfter(match.DiceRolled{})
@@ -101,9 +101,9 @@ func TestMatchWaitsForDirectory(t *testing.T) {
 	})
 }
 
-// No bot is dialed before a signed head includes the seating. This also holds for
-// an unstarted match that another process left behind. A match that has started
-// does not wait again.
+// The referee does not dial any bots before a signed head includes the seating, even if
+// another process seated the match and left it unstarted. A match that has started does
+// not wait again.
 func TestNoBotIsDialedBeforeItsSeatingIsPublished(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		published := make(chan struct{})
@@ -149,8 +149,8 @@ func TestNoBotIsDialedBeforeItsSeatingIsPublished(t *testing.T) {
 	})
 }
 
-// An operator can abort a match that waits for a signed head, for example because
-// the read model has stopped.
+// An operator can abort a match while it is waiting for a signed head, for example
+// because the read model has stopped.
 func TestOrderEndsTheWaitForASignedHead(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		f.publish = func(ctx context.Context, _ ladder.Seating) error { <-ctx.Done(); return ctx.Err() }

@@ -51,9 +51,9 @@ func (p *run) fold(r eventstore.Recorded) error {
 	return nil
 }
 
-// append stores events at the folded revision, and folds them. While the log is
-// unavailable, append retries, and the match's clocks do not run. If another
-// referee has appended, it returns errReplaced.
+// append stores events after the last folded event, and folds them too. While the log
+// is unavailable, append retries, and the match's clocks do not run. If another referee
+// has appended events, the error is errReplaced.
 func (p *run) append(ctx context.Context, events []match.Event) error {
 	if ctx.Err() != nil {
 		return errStopped
@@ -93,16 +93,16 @@ func (p *run) metadata() eventstore.Metadata {
 	return m
 }
 
-// retry retries a call to the log until ctx ends. Then it returns errStopped.
-// It does not cancel a call that is already in progress when ctx ends. Otherwise,
-// an answer that is being stored could be lost.
+// retry repeats a call to the log until it succeeds. When ctx ends, retry returns
+// errStopped, but it does not cancel a call that is already in progress, because that
+// could lose an answer that is being stored.
 func (p *run) retry(ctx context.Context, call func(context.Context) error) error {
 	err := eventstore.Retry(ctx, func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventstore.AttemptTime)
 		defer cancel()
 		err := call(ctx)
 		if err != nil {
-			p.log().Debug("call to the log failed", "error", err)
+			p.log().Debug("a call to the log failed", "error", err)
 		}
 		return err
 	}, errUnreadable)
