@@ -81,7 +81,7 @@ func New(o Options) *Client {
 // tree holds the cosignatures for one mode's tree.
 type tree struct {
 	mode  string
-	peers []*peer // in the order of the flags
+	peers []*peer // the witnesses, in the order of the flags
 
 	mu     sync.Mutex
 	head   head     // the head of the latest submission, with only the arena's signature
@@ -100,7 +100,7 @@ type head struct {
 // goroutine runs for each peer. That goroutine owns the fields that are not atomic.
 type peer struct {
 	Witness
-	place    int // in the order of the flags
+	place    int // position in the order of the flags
 	logger   *slog.Logger
 	size     uint64        // as far as the client knows, the size of the newest head that the witness has cosigned
 	cosigned atomic.Uint64 // the size of the newest head whose cosignature the client has verified
