@@ -155,7 +155,7 @@ func TestSignIn(t *testing.T) {
 	a := newArena(t)
 	anyone := a.anyone()
 
-	t.Run("known and unknown addresses get the same answer", func(t *testing.T) {
+	t.Run("known and unknown addresses get the same response", func(t *testing.T) {
 		unknown := anyone.do(http.MethodPost, "/sign-in", `{"email":"ada@example.org"}`).is(http.StatusAccepted)
 		a.signIn("ada@example.org")
 		known := anyone.do(http.MethodPost, "/sign-in", `{"email":"ada@example.org"}`).is(http.StatusAccepted)

@@ -32,7 +32,7 @@ func TestCachingOfMatches(t *testing.T) {
 			whole := s.get(target).is(http.StatusOK)
 			require.Equal(t, "public, max-age=31536000, immutable", whole.header.Get("Cache-Control"), target)
 			tag := whole.header.Get("ETag")
-			require.False(t, seen[tag], "each answer has its own ETag: %s", target)
+			require.False(t, seen[tag], "each response has its own ETag: %s", target)
 			seen[tag] = true
 			again := s.get(target).is(http.StatusOK)
 			require.Equal(t, tag, again.header.Get("ETag"))

@@ -57,7 +57,7 @@ func TestRankingIsEncodedOncePerVersion(t *testing.T) {
 	k, b := &rankings{}, &board{rows: largeRanking - 1}
 	for version := range uint64(3) {
 		for range 3 {
-			require.Equal(t, version, asked(t, k, b), "a small ranking is up to date at once")
+			require.Equal(t, version, asked(t, k, b), "a small ranking is up to date immediately")
 		}
 		b.change()
 	}

@@ -58,10 +58,10 @@ func TestResponseCache(t *testing.T) {
 		ask("always")
 		ask("large")
 	}
-	require.Equal(t, 1, made["always"], "an answer in use stays")
-	require.Equal(t, 200, made["large"], "a large answer is not stored")
+	require.Equal(t, 1, made["always"], "a response that is in use stays")
+	require.Equal(t, 200, made["large"], "a large response is not stored")
 	ask("0")
-	require.Equal(t, 2, made["0"], "the oldest answer is dropped")
+	require.Equal(t, 2, made["0"], "the oldest response is dropped")
 }
 
 // Concurrent callers share one build, which continues even if the first caller cancels.

@@ -63,7 +63,7 @@ func TestFolderHoldsMailAsPrivateFile(t *testing.T) {
 	require.True(t, noon.Equal(date))
 	require.Equal(t, "Sign in to Hex Arena", parsed.Header.Get("Subject"))
 	require.NotEmpty(t, parsed.Header.Get("Message-ID"))
-	require.Contains(t, string(raw), "\r\n"+link+"\r\n", "the link is alone on its line")
+	require.Contains(t, string(raw), "\r\n"+link+"\r\n", "the link is on a line of its own")
 	require.Contains(t, string(raw), "2026-09-06 12:15 UTC")
 }
 
@@ -102,7 +102,7 @@ func TestAddressCannotAddHeader(t *testing.T) {
 	m, err := Open("file:"+dir, from, func() time.Time { return noon })
 	require.NoError(t, err)
 	require.Error(t, m.SendSignInLink(t.Context(), "ada@example.org\r\nBcc: eve@example.org", link, noon))
-	require.Empty(t, files(t, dir), "no partial file stays")
+	require.Empty(t, files(t, dir), "no partial files are left")
 }
 
 func TestRepeatedMailReplacesItsFile(t *testing.T) {

@@ -181,7 +181,7 @@ func TestMailIsDelivered(t *testing.T) {
 			got.data = ""
 			c.want.to = "ada@example.org"
 			require.Equal(t, c.want, got)
-			require.Contains(t, data, "\r\n"+link+"\r\n", "the link is alone on its line")
+			require.Contains(t, data, "\r\n"+link+"\r\n", "the link is on a line of its own")
 			parsed, err := mail.ReadMessage(strings.NewReader(data))
 			require.NoError(t, err)
 			require.Equal(t, "<ada@example.org>", parsed.Header.Get("To"))

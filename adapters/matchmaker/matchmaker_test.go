@@ -183,7 +183,7 @@ func TestFirstTickIsImmediate(t *testing.T) {
 		later(30*time.Second - time.Nanosecond)
 		require.Empty(t, a.take())
 		later(time.Nanosecond)
-		require.Equal(t, []string{"play 0.0", "catch up", "candidates of standard"}, a.take(), "the match is handed over again")
+		require.Equal(t, []string{"play 0.0", "catch up", "candidates of standard"}, a.take(), "the referee gets the match again")
 		require.Len(t, storedIn(t, a.log, ladder.Standard), 1)
 	})
 }

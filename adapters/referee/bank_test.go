@@ -82,7 +82,7 @@ func TestStallingBotsAreStruckWithATimeBank(t *testing.T) {
 						longest = max(longest, f.playedMs())
 					})
 				}
-				t.Logf("%d matches: 0 aborted, the longest took %v of %v; in %d of them, each staller was struck, and the others ended before that",
+				t.Logf("%d matches: 0 aborted, the longest took %v of %v; in %d of them, every stalling bot got strikes, and the others ended before that",
 					tables, time.Duration(longest)*time.Millisecond, limits[mode].Wall, struck)
 			})
 		}

@@ -163,7 +163,7 @@ func TestWindowWithHeavyCalls(t *testing.T) {
 	got := w.take(1, AnyCall, 7, span+20*time.Second)
 	require.Zero(t, got.over)
 	require.Equal(t, -5, got.quotas[0].left)
-	require.Equal(t, 50*time.Second, got.quotas[0].until, "once one light and five of the heavy call's seven no longer count, ten are left")
+	require.Equal(t, 50*time.Second, got.quotas[0].until, "ten calls are left when the light call and five of the heavy call's seven no longer count")
 	require.Equal(t, AnyCall, w.take(1, AnyCall, 1, 2*span+9*time.Second).over)
 	require.Zero(t, w.take(1, AnyCall, 1, 2*span+10*time.Second).over)
 }
