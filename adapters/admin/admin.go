@@ -47,7 +47,7 @@ type Player interface {
 	// matches at all.
 	Running() (matches int, plays bool)
 	// WithSeatingPaused pauses seating in this process, calls f, and resumes seating.
-	// Seating after that takes the events that f stored into account.
+	// After that, seating takes into account the events that f has stored.
 	WithSeatingPaused(f func())
 	// Abort aborts a match, and returns once the ladder has stored the match as void.
 	// Its error may be ErrMatchUnknown or ErrMatchOver.

@@ -174,9 +174,9 @@ func (s *Server) logOrder(c *call, name string, in order, d Done) {
 // Status is the response to GET status.
 type Status struct {
 	Plays    bool       `json:"plays"`            // whether this process plays
-	Running  int        `json:"running"`          // number of matches that run in this process
+	Running  int        `json:"running"`          // number of matches that are running in this process
 	Draining bool       `json:"draining"`         // true if no process that uses this log may seat tables
-	Reason   string     `json:"reason,omitempty"` // the reason of the last drain or undrain
+	Reason   string     `json:"reason,omitempty"` // the reason for the last drain or undrain
 	Since    *time.Time `json:"since,omitempty"`  // the time of that order
 	SeedKey  string     `json:"seedKey"`          // id of the seed key for new tables
 }

@@ -193,7 +193,7 @@ func TestFinishDeletionsAfterCrashAtEachWrite(t *testing.T) {
 	}
 }
 
-// finishOnce runs FinishDeletions for one pass.
+// finishOnce runs a single pass of FinishDeletions.
 func (l leaver) finishOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})

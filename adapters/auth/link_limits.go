@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The limits on the sign-in links for one address within linkWindow
+// These constants limit the number of sign-in links for one address within linkWindow
 // (docs/adr/0040-strangers-block-no-sign-in-and-take-no-key.md). Browsers that have
 // signed in with the address before have their own allowance, so that strangers cannot
 // keep an owner out.

@@ -80,8 +80,8 @@ func (s *Service) Confirm(ctx context.Context, r *http.Request, token string, m 
 	return owner.Account{}, nil, owner.ErrLinkInvalid
 }
 
-// confirmTries is how often Confirm tries if the account with the address is being
-// deleted at the same time.
+// confirmTries is the maximum number of times that Confirm tries while the account with
+// the address is being deleted.
 const confirmTries = 3
 
 // reclaim frees an address for a new account if a deleted account still has it. That

@@ -29,8 +29,8 @@ const (
 	windowWeight = 64      // fixed weight of one account, counted as signatures
 )
 
-// spendTries is how often spend tries to append if other processes keep appending
-// first.
+// spendTries is the maximum number of times that spend tries to append while other
+// processes keep appending first.
 const spendTries = 20
 
 // spentHash is the hash of a key id and a signed message.
@@ -62,7 +62,7 @@ type window struct {
 // spending is a spent signature.
 type spending struct {
 	hash spentHash
-	at   time.Time // from the wall clock of the process that stored the signature
+	at   time.Time // when the signature was stored, from the wall clock of the process that stored it
 	seen time.Time // when this process stored or read the signature, from its monotonic clock, which never jumps
 }
 

@@ -54,7 +54,7 @@ func (f *fixture) runs(t require.TestingT, r *http.Request, body string, now tim
 	return err == nil
 }
 
-// peer returns a Service that runs on the same log, like one in another process.
+// peer returns a second Service on the same log, as if it ran in another process.
 func (f *fixture) peer(t *testing.T) *fixture {
 	p := fixtureOn(t, f.log, false)
 	p.keys = f.keys
@@ -245,7 +245,7 @@ func TestLedgerEvictsWindows(t *testing.T) {
 	require.ErrorIs(t, spend(0), owner.ErrUnauthenticated, "the log still has it")
 }
 
-// After the log was restored from an older backup, the ledger reads the stream from
+// After the log is restored from an older backup, the ledger reads the stream from
 // scratch.
 func TestSpendAfterTheLogWasRestored(t *testing.T) {
 	f := newFixture(t)

@@ -2,9 +2,9 @@
 // addresses, sends the signed upgrade, and exchanges text frames. It also runs
 // the deploy check.
 //
-// The package knows nothing about the content of frames, decisions or deadlines. It
-// calls an open connection to a bot a line. It passes the frames of a line to a
-// callback and reports when the line ends. On each line, it limits the bytes, pings,
+// The package knows nothing about the content of frames, decisions or deadlines. An
+// open connection to a bot is called a line. The package passes the frames of a line to
+// a callback and reports when the line ends. On each line, it limits the bytes, pings,
 // memory and time that the peer can use.
 //
 // Start with [New]. [Dialer.Dial] opens the socket of a match, [Dialer.Check]
@@ -25,7 +25,7 @@ import (
 const FrameLimit = 65_536
 
 // handshakeTime is the time limit for a whole dial, from resolving the name to the
-// response to the upgrade. A ping of the deploy check has the same limit.
+// response to the upgrade. A ping in the deploy check has the same limit.
 const handshakeTime = 5 * time.Second
 
 // unconnectedTime is how long a step of the deploy check takes to fail if it cannot

@@ -62,7 +62,7 @@ func (d *Dialer) run(ctx context.Context, rawURL string, probe func(context.Cont
 	return probe(ctx, u)
 }
 
-// hideTime waits, so that every step that could not connect takes the same time.
+// hideTime waits so that every step that could not connect takes the same time.
 // Otherwise, the duration would reveal whether a port is closed or filtered.
 func (d *Dialer) hideTime(ctx context.Context, began time.Time) {
 	t := time.NewTimer(time.Until(began.Add(d.unconnected)))

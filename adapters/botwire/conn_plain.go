@@ -4,8 +4,8 @@ package botwire
 
 import "time"
 
-// settle is how long a reader must have waited before drained assumes that nothing
-// is left to read. These platforms have no portable way to ask the kernel.
+// settle is how long a connection's reader must have waited before drained assumes that
+// nothing is left to read. These platforms have no portable way to ask the kernel.
 const settle = 20 * time.Millisecond
 
 // Read reads from the connection. The reader is idle while it is blocked.
@@ -15,7 +15,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// drained reports whether the reader is idle and stays idle for the time settle. If
+// drained reports whether the reader is idle and stays idle for the duration settle. If
 // not, call drained again when next is closed.
 func (c *conn) drained() (ok bool, next <-chan struct{}) {
 	idle := func() bool { return true }

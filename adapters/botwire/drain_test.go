@@ -42,8 +42,8 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// Drain does not miss any frame that arrived before the call, no matter how far the
-// reader has got with it when Drain is called.
+// When Drain is called, the reader may be anywhere between reading a frame and passing
+// it on. Drain never misses a frame that arrived before the call.
 func TestDrainMissesNoFrame(t *testing.T) {
 	ask, there := make(chan struct{}), make(chan struct{})
 	ears := newEars()

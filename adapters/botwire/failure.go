@@ -20,14 +20,14 @@ var ErrGone = errors.New("the connection to the bot is closed")
 // filtered port and a port without valid TLS all give the same message.
 //
 // The field fault says more, but is shown only for matches: a bot plays only if its URL
-// has passed the deploy check. If the connection does not come up, the only cause that
-// fault names is a rejected certificate, because a peer that presents one does speak
-// TLS.
+// has passed the deploy check. If the connection cannot be established, fault names
+// only one cause, a rejected certificate, because a peer that presents a certificate
+// reveals anyway that it speaks TLS.
 type failure struct {
 	words       string
 	fault       match.Fault
 	refused     bool
-	unconnected bool // no connection, including TLS, was made
+	unconnected bool // the connection was not established, or TLS failed
 }
 
 const (
@@ -108,7 +108,8 @@ func isReset(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// neverConnected reports whether a probe failed before it was connected, including TLS.
+// neverConnected reports whether a probe failed before its connection, including TLS,
+// was established.
 func neverConnected(err error) bool {
 	var f *failure
 	return errors.As(err, &f) && f.unconnected

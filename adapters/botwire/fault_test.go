@@ -76,9 +76,9 @@ func TestFaultOfAPeerThatDoesNotRead(t *testing.T) {
 	require.Equal(t, &notReading, line.Fault())
 }
 
-// If a dial fails after it has connected, the fault says how. If it cannot connect, the
-// only cause that the fault names is a rejected certificate. The error text is general
-// in every case.
+// If a dial fails after it has connected, the fault says how. If it cannot connect, a
+// rejected certificate is the only cause that the fault names. The error text is
+// general in every case.
 func TestFaultsOfDials(t *testing.T) {
 	known, roots := certificate(t)
 	issued := func(from, until time.Time, address string) tls.Certificate {

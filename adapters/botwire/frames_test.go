@@ -29,7 +29,7 @@ func fragments(message string, n int) (frames [][]byte) {
 
 func join(frames [][]byte) []byte { return bytes.Join(frames, nil) }
 
-// masked builds a masked frame. Only clients may send masked frames, so a bot must not.
+// masked builds a masked frame. Only clients may mask frames, and a bot is a server.
 func masked(payload string) []byte {
 	f := append([]byte{fin | 0x1, 0x80 | byte(len(payload)), 0, 0, 0, 0}, payload...)
 	return f
@@ -103,7 +103,7 @@ func TestReceiveFrames(t *testing.T) {
 	}
 }
 
-// says returns a script that writes bytes, followed by one valid frame.
+// says returns a script that writes the bytes b, followed by one valid frame.
 func says(b []byte) script {
 	return func(c *peerConn) {
 		c.write(b, text(after.frame))

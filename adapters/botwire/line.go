@@ -112,8 +112,8 @@ func (l *Line) Send(ctx context.Context, frame []byte) error {
 	}
 	written := make(chan struct{})
 	defer close(written)
-	// The library gets no deadline. With a deadline, it would cut the line as soon as
-	// ctx ends, even if this process and not the peer caused the delay.
+	// Do not pass a deadline to the library. With a deadline, the library would cut the
+	// line as soon as ctx ends, even if this process and not the peer caused the delay.
 	stop := context.AfterFunc(ctx, func() { l.cutUnless(written, sendGrace) })
 	defer stop()
 	if err := l.ws.Write(context.Background(), websocket.MessageText, frame); err != nil {

@@ -2,11 +2,11 @@ package botwire
 
 import "time"
 
-// The limits on the data of a socket (docs/protocol.md, "Size and floods").
+// These constants limit the data on a socket (docs/protocol.md, "Size and floods").
 const (
 	byteBurst = 1 << 20  // bytes
 	byteRate  = 64 << 10 // bytes a second
-	pingRate  = 100      // pings a second; also the largest burst
+	pingRate  = 100      // pings per second; also the largest burst
 )
 
 // bucket is a token bucket: it starts full and refills at a steady rate. It is not

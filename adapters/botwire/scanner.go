@@ -2,10 +2,10 @@ package botwire
 
 import "encoding/binary"
 
-// The minimum cost of a read, a frame and a message, in bytes of the budget. Tiny
-// frames are cheap for the peer but cost the arena processing time, so a flood of tiny
-// frames must exhaust the budget early. On the other hand, a full-size message in
-// fragments of one byte must stay within the budget.
+// These constants are the minimum costs of a read, a frame and a message, in bytes of
+// the budget. Tiny frames are cheap for the peer but cost the arena processing time, so
+// a flood of tiny frames must exhaust the budget early. On the other hand, a full-size
+// message in fragments of one byte must stay within the budget.
 const (
 	readCost    = 12
 	frameCost   = 12

@@ -59,8 +59,8 @@ func ParsePrivate(text []byte) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
-// PublicLine returns the public key of key as a line in OpenSSH's format, including the
-// newline. Owners register this line with the arena.
+// PublicLine returns the public key that belongs to key, as a line in OpenSSH's format,
+// including the newline. Owners register this line with the arena.
 func PublicLine(key ed25519.PrivateKey) (string, error) {
 	public, err := ssh.NewPublicKey(key.Public())
 	if err != nil {

@@ -188,8 +188,8 @@ func (c *Client) Await(ctx context.Context, round uint64) (beacon.Round, error) 
 	}
 }
 
-// join returns the wait for a round. The first caller starts the requests for
-// the round. leave ends them when the last caller leaves.
+// join returns the wait for a round. The first caller starts the requests for the
+// round. Each caller must call leave. The last call of leave ends the requests.
 func (c *Client) join(round uint64) (w *wait, leave func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

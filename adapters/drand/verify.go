@@ -15,8 +15,8 @@ import (
 var (
 	// ErrChain reports a round of another chain.
 	ErrChain = errors.New("the round belongs to another chain")
-	// ErrSignature reports a signature that is not the chain key's signature of this
-	// round.
+	// ErrSignature reports a signature of a round that is not valid under the chain's
+	// key.
 	ErrSignature = errors.New("the signature is not valid under the key of the chain")
 )
 

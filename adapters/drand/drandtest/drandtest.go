@@ -35,7 +35,8 @@ const (
 	Redirecting           // redirects to another host
 )
 
-// oldRounds says how many rounds before the requested one the round of WrongRound is.
+// oldRounds is the distance, in rounds, between the requested round and the round that
+// a relay with the fault WrongRound sends instead.
 const oldRounds = 100
 
 // Relay is an HTTP handler with drand's API for one chain. It is safe for
@@ -56,7 +57,7 @@ func New(name string, period time.Duration) *Relay {
 	r := &Relay{key: newKey(name), other: newKey("fork of " + name)}
 	public, err := r.key.PublicKey().MarshalBinary()
 	if err != nil {
-		panic(err) // impossible: a key that was just made can be encoded
+		panic(err) // cannot happen, because a key that was just made can be encoded
 	}
 	group := sha256.Sum256([]byte(name))
 	r.chain = beacon.Chain{
@@ -95,7 +96,7 @@ func (r *Relay) Fail(f Fault) {
 	r.fault, r.since = f, time.Now()
 }
 
-// Requests returns the paths of all requests, without the part up to the chain's hash.
+// Requests returns the part of each request's path that follows the chain's hash.
 func (r *Relay) Requests() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
