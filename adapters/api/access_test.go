@@ -44,7 +44,7 @@ func TestAccess(t *testing.T) {
 	managed := map[string]struct {
 		method, target string
 		body           any
-		scope          owner.Scope // empty: the endpoint accepts only a session
+		scope          owner.Scope // empty if the endpoint accepts only a session
 		status         int
 	}{
 		"get-me":        {"GET", "/me", nil, owner.AccountRead, 200},

@@ -39,9 +39,9 @@ import (
 type Authenticator interface {
 	// Verify returns the caller who sent the request with this body.
 	Verify(ctx context.Context, r *http.Request, body []byte, m eventstore.Metadata) (owner.Caller, error)
-	// SendLink emails a sign-in link to an address, at the request r. network
-	// identifies the network from which r came. The result does not depend on whether
-	// an account uses the address.
+	// SendLink emails a sign-in link to an address. r is the request that asked for the
+	// link, and network identifies the network from which r came. The result does not
+	// depend on whether an account uses the address.
 	SendLink(ctx context.Context, r *http.Request, network, address string, m eventstore.Metadata) error
 	// Confirm exchanges a link's token for a session. r is the request. The first
 	// returned cookie is the session cookie.

@@ -14,7 +14,7 @@ import (
 type decisionsQuery struct {
 	botPath
 	MatchID string `path:"matchId"`
-	After   int    `query:"after" minimum:"0" doc:"Only decisions that closed after this seq."`
+	After   int    `query:"after" minimum:"0" doc:"Return only decisions that closed after this seq."`
 	Limit   int    `query:"limit" minimum:"1" doc:"The maximum number of decisions."`
 }
 

@@ -296,8 +296,8 @@ func contentOf(t *testing.T, body any) []byte {
 	}
 }
 
-// is requires that the response has a status. If a code is given, the response must be
-// a problem with that code.
+// The method is checks that the response has the given status. If a code is given, the
+// response must be a problem with that code.
 func (a *answer) is(status int, code ...string) *answer {
 	a.t.Helper()
 	require.Equal(a.t, status, a.status, string(a.body))
@@ -312,7 +312,7 @@ func (a *answer) is(status int, code ...string) *answer {
 	return a
 }
 
-// names requires that a refusal lists exactly these fields as invalid.
+// The method names checks that a refusal lists exactly the given fields as invalid.
 func (a *answer) names(fields ...string) *answer {
 	a.t.Helper()
 	var named []string
@@ -358,8 +358,8 @@ func (a *arena) signIn(address string) *client {
 	return &client{arena: a, cookie: confirmed.cookies()[0]}
 }
 
-// newKey registers a key with scopes (nil: the default scopes), and returns a
-// client that signs with the key.
+// newKey registers a key with scopes, or with the default scopes if none are given, and
+// returns a client that signs with the key.
 func (c *client) newKey(scopes ...owner.Scope) *client {
 	c.t.Helper()
 	public, private, err := ed25519.GenerateKey(nil)

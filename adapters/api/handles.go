@@ -5,8 +5,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// handleTries is how often chooseHandle tries to claim a handle while other calls
-// change the handle of the same account.
+// handleTries is the maximum number of times that chooseHandle tries to claim a handle
+// while other calls change the handle of the same account.
 const handleTries = 5
 
 // handles loads and changes handle streams.

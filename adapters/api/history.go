@@ -14,7 +14,8 @@ type BotHistory struct {
 	Owner string
 }
 
-// A history counts as one additional call for every historyPerCall completed matches.
+// A request for a history counts as one additional call for every historyPerCall
+// matches that the bot has completed.
 const historyPerCall = 2000
 
 type historyQuery struct {

@@ -18,7 +18,7 @@ const (
 	plainText = "text/plain; charset=utf-8"
 
 	defaultEvents = 100     // number of events on a page if the caller sets no limit
-	eventsPerCall = 300     // a page counts as one additional call for each 300 events
+	eventsPerCall = 300     // a page counts as one additional call for every eventsPerCall events
 	maxEventBytes = 1 << 20 // a page ends after this many bytes of data
 )
 

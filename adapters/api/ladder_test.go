@@ -202,7 +202,7 @@ func TestLadderTreeErrors(t *testing.T) {
 		l.get(target).is(http.StatusNotFound, "not_found")
 	}
 	g.Start()
-	g.Void(domain.WhyOperator) // after this, the match's stream never gets an end event
+	g.Void(domain.WhyOperator) // so the match's stream has no end event
 	require.Error(t, l.runner.Sync(t.Context()))
 	l.get("/ladder/standard/checkpoint").is(http.StatusServiceUnavailable, "out_of_date")
 	l.get("/ladder/standard/proof/0").is(http.StatusServiceUnavailable, "out_of_date")

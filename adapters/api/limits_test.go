@@ -31,12 +31,12 @@ func withLimits(o *api.Options) {
 	o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 }
 
-// from returns an edit that makes a request come from the given address.
+// The function from returns an edit that makes a request come from the given address.
 func from(address string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("X-Forwarded-For", address) }
 }
 
-// refused requires a 429, and returns its Retry-After.
+// refused requires the status 429, and returns the value of Retry-After.
 func (a *answer) refused() time.Duration {
 	a.t.Helper()
 	a.is(http.StatusTooManyRequests, "rate_limited")
@@ -128,8 +128,8 @@ func TestAnswersShowTheLimits(t *testing.T) {
 	require.Contains(t, over.json["detail"], "more than 10 registrations")
 }
 
-// A call that costs the arena much time counts as several calls. An ordinary call to
-// the same endpoint counts as one.
+// A call that costs the arena a lot of time counts as several calls. An ordinary call
+// to the same endpoint counts as one.
 func TestHeavyCallsCountAsSeveral(t *testing.T) {
 	s := newSpectated(t, withLimits)
 	ended, running := "/matches/"+s.four.MatchID, "/matches/"+s.running.MatchID
@@ -149,9 +149,9 @@ func TestLongAnswersCountAsSeveral(t *testing.T) {
 	s.counts(map[string]int{"/bots/" + s.bots[0] + "/history": 3, "/leaderboard": 1, "/leaderboard?at=2026-09-06T12:00:00Z": 3})
 }
 
-// Only as many expensive calls run at the same time as half the number of processors.
-// Additional expensive calls wait, but only for a limited time. Other calls do not
-// wait.
+// The number of expensive calls that run at the same time is limited to half the number
+// of processors. Additional expensive calls wait, but only for a limited time. Other
+// calls do not wait.
 func TestExpensiveCallsTakeTurns(t *testing.T) {
 	s := newSpectated(t)
 	var ends []func()
@@ -180,8 +180,8 @@ func TestExpensiveCallsTakeTurns(t *testing.T) {
 	require.Equal(t, http.StatusOK, slow.Code)
 }
 
-// slowClient is a response writer which requires that the call has given up its turn
-// before the response is written.
+// slowClient is a response writer. It fails the test if the call still has its turn
+// when the response is written.
 type slowClient struct {
 	*httptest.ResponseRecorder
 	*spectated

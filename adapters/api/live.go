@@ -30,7 +30,8 @@ type Live interface {
 // list of matches.
 const liveTime = 5 * time.Second
 
-// liveTries is how often whileLive checks at most whether a match has ended.
+// liveTries is the maximum number of times that whileLive checks whether a match has
+// ended.
 const liveTries = 3
 
 type liveQuery struct {
@@ -86,8 +87,8 @@ func (s *Server) streamMatch(c *call, in *liveMatch) (stream, error) {
 	return stream{source: reader}, err
 }
 
-// whileLive calls ended if the match has ended, and running otherwise, and returns the
-// result. If the match ends between the check and the call of running, whileLive checks
+// whileLive calls the function ended if the match has ended, and the function running
+// otherwise. It returns the result. If the match ends after the check, whileLive checks
 // again.
 func whileLive[T any](ctx context.Context, s *Server, id string, ended func(matches.Summary) (T, error), running func() (T, bool)) (out T, err error) {
 	for range liveTries {

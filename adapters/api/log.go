@@ -65,7 +65,7 @@ func (s *Server) getLogHead(c *call, in *logPath) (*response, error) {
 func (s *Server) getLogInclusion(c *call, in *inclusionQuery) (out maybeEncoded[rest.Inclusion], err error) {
 	p, found, err := s.SignedLog.Inclusion(c.ctx, in.Mode, in.Match)
 	if err == nil && !found {
-		err = problem.WithDetail(problem.ErrNotFound, "the log of "+in.Mode+" does not contain this match; the arena adds a match after its ladder has closed it")
+		err = problem.WithDetail(problem.ErrNotFound, "the log of "+in.Mode+" does not contain this match; the arena adds each match after the ladder has closed it")
 	}
 	if err != nil {
 		return out, err

@@ -15,7 +15,7 @@ import (
 	"hexarena/projections/matches"
 )
 
-// Matches is the projection of the list of matches.
+// Matches is the projection of the match list.
 type Matches interface {
 	Get(id string) (m matches.Summary, found bool, err error)
 	// Voided finds a match that the ladder voided before the match started.
@@ -26,7 +26,7 @@ type Matches interface {
 type matchesQuery struct {
 	Mode   string `query:"mode" enum:"standard,parley"`
 	Status string `query:"status" enum:"running,completed,aborted"`
-	Bot    string `query:"bot" minLength:"1" doc:"Only matches of this bot."`
+	Bot    string `query:"bot" minLength:"1" doc:"Return only matches of this bot."`
 	Before string `query:"before" minLength:"1" doc:"Return only matches older than the match with this id."`
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" doc:"The maximum number of matches. The default is 50."`
 }
@@ -42,13 +42,13 @@ func (p *matchPath) find(c *call) error {
 
 type framesQuery struct {
 	matchPath
-	After int    `query:"after" minimum:"0" doc:"Only frames after this seq."`
+	After int    `query:"after" minimum:"0" doc:"Return only frames after this seq."`
 	Limit int    `query:"limit" minimum:"1" doc:"The maximum number of frames."`
 	Seat  string `query:"seat" enum:"0,1,2,3,all" doc:"For an ended match, also include the cards of this seat, or of all seats."`
 }
 
-// framesCalls is the number of additional calls that a request for the frames of an
-// ended match counts as, unless the frames are cached.
+// If the frames of an ended match are not cached, a request for them counts as
+// framesCalls additional calls.
 const framesCalls = 2
 
 // defaultPage is the number of matches in a response if the caller sets no limit.

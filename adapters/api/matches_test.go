@@ -19,7 +19,7 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// fits requires that a response has a shape.
+// fits requires that a response has the shape s.
 func (a *answer) fits(s shape) *answer {
 	a.t.Helper()
 	a.is(http.StatusOK)

@@ -23,8 +23,7 @@ const (
 	revalidated = "no-cache"
 )
 
-// response is a response that is encoded and compressed once, and then sent to many
-// callers.
+// response is the response to many callers, which is encoded and compressed only once.
 type response struct {
 	contentType  string
 	cacheControl string

@@ -20,7 +20,7 @@ type responseCache struct {
 
 	mu    sync.Mutex
 	byKey map[string]*list.Element
-	order *list.List // of *cached, most recently used first
+	order *list.List // contains *cached, most recently used first
 	bytes int
 	max   int // bytes
 }

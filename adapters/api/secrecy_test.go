@@ -27,7 +27,7 @@ func secretsOf(g *arenatest.Game) secrets {
 	list := secrets{
 		"bots.example", "nonce of", "seed of the tests", // URLs, nonces, the seed key
 		`"knight"`, `"victory_point"`, `"roadworks"`, `"windfall"`, `"embargo"`, // cards in hands and in the deck
-		`what?`, `gold`, strings.Repeat("x", match.MaxTalk), // parts of refused answers that bots have sent
+		`what?`, `gold`, strings.Repeat("x", match.MaxTalk), // parts of illegal answers that bots have sent
 		`"data":`, `"hand":`, `"devCards":`, `"devBoughtThisTurn":`, `"myScore":`, `"answer":`, `"action":`, `"cards":`, `"victim":`, `"proof":`, `"serverSeed":`,
 	}
 	for _, s := range []seed.Seed{g.State.Seed, g.State.ServerSeed} {
@@ -36,7 +36,7 @@ func secretsOf(g *arenatest.Game) secrets {
 	return list
 }
 
-// in returns an error if the text contains a secret.
+// The method in returns an error if the text contains a secret.
 func (s secrets) in(text string) error {
 	for _, secret := range s {
 		if at := strings.Index(text, secret); at >= 0 {

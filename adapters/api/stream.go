@@ -58,8 +58,8 @@ func newStreams() *streams {
 	return s
 }
 
-// EndStreams ends all streams, including those that begin later. A server that is
-// shutting down then does not wait for their readers.
+// EndStreams ends all streams, including those that begin later, so that the shutdown
+// of the server does not wait for their readers.
 func (s *Server) EndStreams() { s.streams.stop() }
 
 // write implements answer. It sends records until the source ends, the reader

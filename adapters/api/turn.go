@@ -10,11 +10,12 @@ import (
 	"hexarena/adapters/rest/problem"
 )
 
-// turnTime is how long an expensive call waits for its turn at most.
+// turnTime is the longest time that an expensive call waits for its turn.
 const turnTime = 5 * time.Second
 
 // newTurns returns the turns for expensive calls. There is one turn for every two
-// processors, so that matches and other calls do not have to wait for expensive calls.
+// processors, but at least one, so that matches and other calls do not have to wait for
+// expensive calls.
 func newTurns() *semaphore.Weighted {
 	return semaphore.NewWeighted(int64(max(1, runtime.GOMAXPROCS(0)/2)))
 }

@@ -13,7 +13,7 @@ import (
 var (
 	dropped   = heard{cause: "dropped"}
 	oversized = heard{cause: "oversized"}
-	// after is the peer's last frame. It shows that the line still works.
+	// The frame after is the peer's last frame. It shows that the line still works.
 	after = heard{frame: "after"}
 )
 

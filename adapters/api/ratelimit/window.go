@@ -131,8 +131,8 @@ func (w *window[K]) tick(now int64) {
 	}
 }
 
-// log returns the calls of a caller that still count, and the key under which they are
-// stored.
+// log returns those calls of a caller that still count, and the key under which they
+// are stored.
 func (w *window[K]) log(key K) (K, []stamp) {
 	key = w.storageKey(key)
 	log, ok := w.young[key]
@@ -179,7 +179,7 @@ func (w *window[K]) known(key K) bool {
 
 func (w *window[K]) quota(log []stamp, b, limit int) quota {
 	q := quota{limit: limit, left: limit - count(log, b), until: span}
-	skip := max(0, -q.left) // how far the caller is over the limit, because a call counted as several
+	skip := max(0, -q.left) // calls over the limit, which a call that counts as several can cause
 	for _, s := range log {
 		if !s.has(b) {
 			continue
