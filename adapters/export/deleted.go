@@ -15,7 +15,8 @@ import (
 
 // After a run, the export does not name any account that was deleted before the run.
 // The type owners leaves such owners out of the rows of new matches. The method
-// leaveOut replaces older files that name an owner who has deleted the account since.
+// leaveOut of state replaces older files that name an owner who has deleted the account
+// since then.
 //
 // Together, the two steps cover every deletion. A run first determines the end of the
 // log, and then asks which accounts are deleted. So if the last match of a file ended
@@ -120,7 +121,7 @@ func deletedAfter(ctx context.Context, log eventstore.Log, p eventstore.Position
 }
 
 // leaveOut replaces a file of the table seats if the file names one of the owners in
-// gone. The new file is the same as if its matches had been exported only now.
+// gone. The new file is the same as a new export of its matches.
 func (s *state) leaveOut(gone map[string]bool, path string) error {
 	old, err := os.Open(path)
 	if err != nil {

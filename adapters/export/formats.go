@@ -40,7 +40,7 @@ func jsonLines[R any](w io.Writer, pick func(*rows) []R) sheet {
 	return sheet{add: add, close: func() error { return nil }}
 }
 
-// readSeats yields the rows of a file of the table seats, in their order.
+// readSeats yields the rows of one file of the table seats, in order.
 func readSeats(format string, f *os.File) iter.Seq2[Seat, error] {
 	if format == JSONL {
 		return readLines[Seat](f)

@@ -18,7 +18,7 @@ type ending struct {
 	rated   []ladder.RatedSeat    // nil if the match was aborted
 	why     string                // the reason for an abort
 	match   []eventstore.Recorded // nil if the match must be read from its stream
-	nth, of uint64                // this run reads of ladder events, and the ending is event number nth
+	nth, of uint64                // number of this ladder event, and total number of ladder events that the run reads
 }
 
 // walk describes the part of the log that a run reads.
@@ -61,8 +61,8 @@ type rest struct {
 	left     uint64              // the number of events in this part
 }
 
-// restAfter finds the part of a stream after a position by binary search. The position
-// may lie between two events.
+// restAfter uses a binary search to find the part of a stream after a position. The
+// position may lie between two events.
 func restAfter(ctx context.Context, log eventstore.Log, stream eventstore.StreamID, p eventstore.Position) (at rest, err error) {
 	var count uint64
 	for r, err := range log.Read(ctx, stream, eventstore.EndRevision, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {

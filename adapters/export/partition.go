@@ -63,7 +63,7 @@ func (s *state) create(t table, name string) (*file, error) {
 	return created, nil
 }
 
-// add adds a match to each table.
+// add adds the rows of a match to each table.
 func (p *partition) add(r *rows) error {
 	for _, f := range p.files {
 		select {
@@ -86,7 +86,7 @@ func (f *file) write() error {
 	return nil
 }
 
-// sync ends the file's rows and syncs them to the disk.
+// sync writes the end of the file and syncs the file to disk.
 func (f *file) sync() error {
 	if err := errors.Join(f.sheet.close(), f.buffer.Flush(), f.f.Sync()); err != nil {
 		return fmt.Errorf("%s: %w", f.path, err)

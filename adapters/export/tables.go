@@ -115,7 +115,7 @@ type RatingChange struct {
 	RatingAfter  float64 `json:"rating_after" parquet:"rating_after"`
 }
 
-// instant is a time in Unix milliseconds. In JSON, it is encoded as in RFC
+// instant is a time in Unix milliseconds. In JSON, it is encoded in the format of RFC
 // 3339.
 type instant int64
 

@@ -108,8 +108,8 @@ func (b *greedy) goal(t *table) (game.Action, bool) {
 	return game.Action{}, false
 }
 
-// missing returns the cards that the hand needs to pay a cost, and the cards
-// that it does not need.
+// missing returns the cards that a hand lacks to pay a cost, and the spare cards that
+// it does not need to pay the cost.
 func missing(hand, cost game.Cards) (lack, spare game.Cards) {
 	for r := range hand {
 		if cost[r] > hand[r] {
@@ -152,7 +152,7 @@ func (b *greedy) playCard(t *table, cost game.Cards) (game.Action, bool) {
 	return game.Action{}, false
 }
 
-// bankTrade swaps spare cards with the bank for one missing card.
+// bankTrade trades spare cards to the bank for one missing card.
 func (b *greedy) bankTrade(t *table, cost game.Cards) (game.Action, bool) {
 	lack, spare := missing(game.Cards(t.Hand), cost)
 	get := mostFrequent(lack)

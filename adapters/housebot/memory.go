@@ -9,14 +9,14 @@ type thisTurn struct {
 	talked bool
 }
 
-// at resets the record when a new turn starts.
+// The method at resets the record when a new turn starts.
 func (t *thisTurn) at(turn int) {
 	if t.turn != turn {
 		*t = thisTurn{turn: turn}
 	}
 }
 
-// talk returns message for the first call in a turn, and "" for later calls.
+// talk returns message in the first call of each turn, and "" in later calls.
 func (t *thisTurn) talk(message string) string {
 	if t.talked || message == "" {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"hexarena/domain/match"
 )
 
-// random is a strategy that plays any legal action, sometimes talks, and trades
+// random is a strategy that plays random legal actions, sometimes talks, and trades
 // without a plan.
 type random struct {
 	rng *rand.Rand
@@ -84,7 +84,7 @@ func (b *random) builds(t *table) (options []game.Action) {
 	return options
 }
 
-// cards returns an action that plays a dev card, or no action.
+// cards returns either one action, which plays a dev card, or no actions.
 func (b *random) cards(t *table) []game.Action {
 	if b.now.played || b.rng.IntN(2) == 0 {
 		return nil

@@ -17,7 +17,7 @@ var costs = map[game.Type]game.Cards{
 	game.BuyDev:          {board.Wool: 1, board.Grain: 1, board.Ore: 1},
 }
 
-// table is a view with indexes of its towns and roads.
+// table is a player's view of a game, with indexes of the towns and roads.
 type table struct {
 	*match.View
 	towns   [board.Vertices]*match.Town
@@ -236,7 +236,8 @@ func (t *table) play(card game.DevCard, one, two board.Resource) (a game.Action,
 	return a, true
 }
 
-// offerTrade returns an offer to all seats of one card in exchange for another.
+// offerTrade returns an action that offers one card to all seats in exchange for
+// another card.
 func offerTrade(give, get board.Resource) game.Action {
 	a := game.Action{Type: game.OfferTrade, To: board.None}
 	a.Giving[give], a.Taking[get] = 1, 1

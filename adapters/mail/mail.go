@@ -28,9 +28,9 @@ type Mailer struct {
 
 // Open returns the mailer for a setting. The setting file:DIR selects a folder, which
 // Open creates if necessary. The setting smtp://user:password@host:port selects a mail
-// server. With smtps:// instead of smtp://, the connection uses TLS from the start.
-// from is the sender's address; the query ?from= in a server's URL overrides it. An
-// error message is a single line and does not contain the password.
+// server. With smtps:// instead of smtp://, the connection uses TLS from the start. The
+// parameter from is the sender's address; the query ?from= in a server's URL overrides
+// it. An error message is a single line and does not contain the password.
 func Open(setting, from string, now func() time.Time) (*Mailer, error) {
 	kind, rest, _ := strings.Cut(setting, ":")
 	switch kind {

@@ -76,8 +76,8 @@ func newServer(u *url.URL, from string) (*server, string, error) {
 	return s, from, nil
 }
 
-// sender returns the sender's address: the address in the URL if there is one, and from
-// otherwise.
+// sender returns the sender's address. If the URL contains an address, sender returns
+// that address. Otherwise, it returns the parameter from.
 func sender(u *url.URL, from string) (string, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	switch {

@@ -42,7 +42,7 @@ func (l *Ladder) TakeSnapshots(ctx context.Context) {
 			return
 		case <-l.snapshots.due:
 			if err := l.takeSnapshot(ctx); err != nil && ctx.Err() == nil {
-				l.options.Logger.Warn("could not store a snapshot of the ladder; the next snapshot replaces it", "mode", l.Mode(), "error", err)
+				l.options.Logger.Warn("could not store a snapshot of the ladder; will try again at the next snapshot", "mode", l.Mode(), "error", err)
 			}
 		}
 	}

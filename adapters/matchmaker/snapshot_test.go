@@ -255,7 +255,7 @@ func TestSnapshotReadIsRetried(t *testing.T) {
 	}
 }
 
-// stuck is a log in which appends of snapshots block or fail.
+// stuck is a log that blocks or fails appends of snapshots.
 type stuck struct {
 	eventstore.Log
 	snapshot func(context.Context) error

@@ -22,8 +22,8 @@ func gaps(seats []time.Time) []time.Duration {
 }
 
 // A bot that never answers is seated ten times at the usual pace, and after that every
-// three hours. After a week, the arena pauses the bot and sends one email, even if it
-// is restarted in between.
+// three hours. After a week, the arena pauses the bot and sends one email, no matter
+// how often the arena was restarted.
 func TestBotThatMissesForAWeekIsPausedWithOneMail(t *testing.T) {
 	for name, restarts := range map[string]bool{"one process": false, "restarted every day": true} {
 		t.Run(name, func(t *testing.T) {

@@ -147,7 +147,7 @@ func (p *run) connect(ctx context.Context, s *seat, o *openDecision) *connection
 var slowConnect = match.Fault{Code: match.CodeSlowConnect, Message: "the connection opened only when no time was left"}
 
 // noteDial stores the result of a dial. If the deadline cut the dial short, noteDial
-// keeps the fault of the previous dial, because that fault says more.
+// keeps the fault of an earlier dial, because that fault says more.
 func (o *openDecision) noteDial(err error, cut bool) {
 	var known interface{ Fault() match.Fault }
 	switch {

@@ -15,14 +15,15 @@ import (
 	"hexarena/eventstore"
 )
 
-// limits contains the default time limits of each mode in the command arena serve.
+// limits contains the time limits that the command `arena serve` uses for each mode by
+// default.
 var limits = map[string]Mode{
 	ladder.Standard: {Decision: 5 * time.Second, Wall: 10 * time.Minute},
 	ladder.Parley:   {Decision: time.Minute, Wall: 180 * time.Minute},
 }
 
-// withTable runs a test with a table of four bots in a mode. Each nth gives a different
-// game.
+// withTable runs a test with a table of four bots in a mode. Each value of nth gives a
+// different game.
 func withTable(t *testing.T, mode string, bank bool, nth int, test func(f *fixture)) {
 	t.Helper()
 	withFixture(t, 4, func(f *fixture) {
@@ -145,8 +146,8 @@ func (f *fixture) clocks() match.Clocks {
 	return used
 }
 
-// requireClocks requires that the times that the seats have used add up to at least the
-// time played, because each seat in a batch is charged for at least the time that it
+// requireClocks checks that the seats together have used at least the time played. They
+// must have, because each seat in a batch is charged for at least the time that it
 // used.
 func (f *fixture) requireClocks() {
 	f.t.Helper()

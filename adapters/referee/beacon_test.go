@@ -191,8 +191,8 @@ func TestAbortDuringTheWaitForTheRound(t *testing.T) {
 }
 
 // Without the right chain, the match stays unfinished and the referee does not dial any
-// bots. The match starts after a restart with the right chain, or ends by an operator's
-// order.
+// bots. The match starts after a restart with the right chain, or an operator's order
+// ends it.
 func TestMatchNeedsTheChainOfItsTable(t *testing.T) {
 	other := &fakeBeacon{chain: beacon.Quicknet()}
 	other.chain.Hash = "00" + other.chain.Hash[2:]

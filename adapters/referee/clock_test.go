@@ -48,8 +48,8 @@ func TestClockWaitEnds(t *testing.T) {
 	})
 }
 
-// If the process was paused, the timer in wait fires too early. In that case, wait
-// continues for the remaining time.
+// If the process is paused, the timer in wait fires before the clock reaches the given
+// time. In that case, wait continues for the remaining time.
 func TestClockWaitContinuesAfterPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClock(time.Now) // the test does not start the beat, so every long wait looks like a pause
@@ -128,8 +128,8 @@ func TestOutageOfLogCostsNoStrike(t *testing.T) {
 	}
 }
 
-// outage delays each of the first appends by an hour. If stored is true, the log stores
-// the events before the outage, but does not acknowledge them until the outage is over.
+// outage makes each of the first appends fail for an hour. After that, a retry
+// succeeds. If stored is true, the log stores the events even though it returns errors.
 func outage(batches int, stored bool) func(attempted) (eventstore.Appended, error) {
 	var since time.Time
 	return func(a attempted) (eventstore.Appended, error) {

@@ -44,7 +44,7 @@ func (d *details) add(events ...match.Event) {
 	}
 }
 
-// write appends the queue until it is empty.
+// write appends the queued details until the queue is empty.
 func (d *details) write() {
 	for events := d.take(); len(events) > 0; events = d.take() {
 		if err := d.append(events); err != nil {

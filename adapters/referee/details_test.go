@@ -12,9 +12,9 @@ import (
 	"hexarena/eventstore"
 )
 
-// A late answer is stored no matter whether it arrives before the bot's next request,
-// while that request is open, or after the seat has resigned. If the bot sends it
-// again, it is not stored again.
+// A late answer is stored, whether it arrives before the bot's next request, while that
+// request is open, or after the seat has resigned. If the bot sends the answer again,
+// it is not stored again.
 func TestLateAnswersAreStored(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		bot := f.bots[0]

@@ -8,7 +8,7 @@ import (
 )
 
 // overdue is a decision that reached its deadline without an answer. Until the match is
-// over, its seat watches for the first late answer to it.
+// over, the seat waits for the first late answer to this decision.
 type overdue struct {
 	decision match.Decision
 	until    time.Duration
@@ -33,8 +33,8 @@ func (s *seat) noteLate(frame []byte) {
 	s.flushLate(i)
 }
 
-// keepLate passes the late answer to an overdue decision to the function keep. If the
-// answer has not arrived yet, keepLate does so when it arrives.
+// keepLate calls keep with the late answer to an overdue decision. If the answer has
+// not arrived yet, keep is called when it arrives.
 func (s *seat) keepLate(decision int, keep func(...match.Event)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,7 @@ type openDecision struct {
 	decision match.Decision
 	allowed  match.Allowance
 	began    time.Duration // when the seat's time started to run, on the referee's clock
-	since    time.Duration // when the request was sent after redialing; equal to began if the line was up, or until the request is sent
+	since    time.Duration // when the request was sent, if redialing delayed it; otherwise equal to began
 	until    time.Duration
 	dialed   bool         // whether the line was down and had to be dialed first
 	sent     bool         // whether the referee has begun to write the request

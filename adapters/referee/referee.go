@@ -185,8 +185,8 @@ func (r *Referee) Wait() {
 }
 
 // Stop permanently stops playing all matches, for example when the lease is lost. It
-// waits until all matches have stopped. If ctx ends first, Stop returns its error. A
-// referee that was stopped does not send requests, decide or append anything, but an
+// waits until all matches have stopped. If ctx ends first, Stop returns its error.
+// After that, the referee does not send requests, decide or append anything, but an
 // append that is in progress may still be stored. Open decisions stay open, so no seat
 // gets a strike because the referee stops.
 func (r *Referee) Stop(ctx context.Context) error {

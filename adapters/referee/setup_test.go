@@ -280,7 +280,7 @@ func (j *journal) appendDetails(ctx context.Context, id eventstore.StreamID, exp
 func (j *journal) head(id eventstore.StreamID) int {
 	for r, err := range j.Log.Read(context.Background(), id, eventstore.EndRevision, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
 		if err != nil {
-			panic(err) // impossible: an in-memory log does not fail
+			panic(err) // cannot happen, because an in-memory log does not fail
 		}
 		return int(r.Revision)
 	}

@@ -93,9 +93,9 @@ func (p *run) metadata() eventstore.Metadata {
 	return m
 }
 
-// retry repeats a call to the log until it succeeds. When ctx ends, retry returns
-// errStopped, but it does not cancel a call that is already in progress, because that
-// could lose an answer that is being stored.
+// retry repeats a failed call to the log until ctx ends, and then returns errStopped.
+// It does not cancel a call that is in progress when ctx ends, because that could lose
+// an answer that is being stored.
 func (p *run) retry(ctx context.Context, call func(context.Context) error) error {
 	err := eventstore.Retry(ctx, func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventstore.AttemptTime)

@@ -55,11 +55,11 @@ type NewKey struct {
 	Proof     string   `json:"proof,omitempty" doc:"The base64 encoding of the key's signature of its challenge. Needed only if the key is active in another account. The key's registration in that account is then revoked."`
 }
 
-// KeyChallenge returns a text for an account to sign with a private key. The signature
-// proves that the account has the private key of a public key. base is the URL of the
-// arena. The text names the arena and the account, so the signature is useless for any
-// other arena or account (docs/protocol.md#moving-a-key-to-another-account). The text
-// of a signed request never begins with the same letters.
+// KeyChallenge returns the text that an account must sign to prove that it has the
+// private key of a public key. base is the URL of the arena. The text names the arena
+// and the account, so the signature is useless for any other arena or account
+// (docs/protocol.md#moving-a-key-to-another-account). The text of a signed request
+// never begins with the same letters.
 func KeyChallenge(base *url.URL, accountID string, public []byte) string {
 	return "hexarena key proof\n" + strings.ToLower(base.Host) + "\n" + accountID + "\n" + base64.StdEncoding.EncodeToString(public)
 }

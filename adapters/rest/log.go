@@ -40,5 +40,5 @@ type LadderEvent struct {
 	Revision int    `json:"revision" doc:"The event's place in the ladder, counted from 0, and the index of its entry in the ladder's tree."`
 	Type     string `json:"type" enum:"TablesSeated,RatingsChanged,MatchVoided"`
 	At       string `json:"at" format:"date-time" doc:"The time at which the arena decided the event."`
-	Data     string `json:"data" doc:"The event's data, which is JSON, exactly as stored. The entry in the ladder's tree contains its SHA-256."`
+	Data     string `json:"data" doc:"The event's data, which is JSON, exactly as stored. The entry in the ladder's tree contains the SHA-256 of this data."`
 }

@@ -83,8 +83,8 @@ func (s Secrets) rotate(ctx context.Context, reason string, m eventstore.Metadat
 	return rotation, nil
 }
 
-// withStoredKeys adds the seed keys that are only in the stored file to c. Another
-// process that shares the file may have added them.
+// withStoredKeys returns c plus the seed keys that only the stored file contains.
+// Another process that shares the file may have added them.
 func (s Secrets) withStoredKeys(c contents) contents {
 	stored, err := load(s.path)
 	if err != nil || stored.held().Platform != c.held().Platform {

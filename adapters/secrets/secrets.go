@@ -153,7 +153,7 @@ func (s Secrets) SeedKey(id string) ([]byte, bool) {
 	if err != nil || file.held().Platform != before.file.held().Platform {
 		return nil, false
 	}
-	s.current.CompareAndSwap(before, &current{file, before.seed, before.used}) // fails if this process has rotated the key meanwhile, which is newer
+	s.current.CompareAndSwap(before, &current{file, before.seed, before.used}) // fails if this process has rotated the key in the meantime; that state is newer
 	return file.seedKey(id)
 }
 

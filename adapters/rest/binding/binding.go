@@ -93,9 +93,9 @@ func bound(f reflect.StructField, tag string) *int {
 	return &n
 }
 
-// Bind fills the struct in from the parts of a request: the path parameters by name,
-// the raw query, and the object in the body. The error is a *problem.InvalidInput that
-// lists every invalid field.
+// Bind fills a struct from the parts of a request: the path parameters by name, the raw
+// query, and the object in the body. The error is a *problem.InvalidInput that lists
+// every invalid field.
 func (b Binding) Bind(in reflect.Value, path func(name string) string, rawQuery string, body Object) error {
 	for _, p := range b.Path {
 		in.FieldByIndex(p.Field.Index).SetString(path(p.Name))

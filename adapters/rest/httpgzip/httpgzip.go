@@ -47,8 +47,8 @@ func weight(parameter string) float64 {
 }
 
 // writers is a pool of gzip writers, because each writer uses a megabyte of memory. The
-// writers of the standard library would take twice as long: compression would take half
-// of the total time of a long response.
+// writers of the standard library would take twice as long, and compression would then
+// take half of the total time of a long response.
 var writers = sync.Pool{New: func() any {
 	z, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	if err != nil {
