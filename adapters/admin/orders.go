@@ -98,8 +98,8 @@ func (s *Server) changeOperations(c *call, name string, in order, decide func(ar
 	return done, nil
 }
 
-// recording returns a function that calls decide and sets done.Changed if decide
-// returns events.
+// recording returns a function that calls decide and sets done.Changed to whether
+// decide returned events.
 func recording[S, E any](done *Done, decide func(S) ([]E, error)) func(S) ([]E, error) {
 	return func(state S) ([]E, error) {
 		events, err := decide(state)
@@ -173,7 +173,7 @@ func (s *Server) logOrder(c *call, name string, in order, d Done) {
 
 // Status is the response to GET status.
 type Status struct {
-	Plays    bool       `json:"plays"`            // whether this process plays
+	Plays    bool       `json:"plays"`            // whether this process plays matches
 	Running  int        `json:"running"`          // number of matches that are running in this process
 	Draining bool       `json:"draining"`         // true if no process that uses this log may seat tables
 	Reason   string     `json:"reason,omitempty"` // the reason for the last drain or undrain

@@ -19,7 +19,7 @@ func (nothing) write(c *call, status int) { c.echo.Response().WriteHeader(status
 
 // maybeEncoded is a response of type T that may already be encoded.
 type maybeEncoded[T any] struct {
-	encoded answer // nil: value is the answer
+	encoded answer // if nil, value is the response
 	value   T
 }
 

@@ -21,10 +21,10 @@ type endpoint struct {
 	route   string           // method and path, such as GET /bots/{id}; a final {path...} matches several segments
 	status  int              // status of the response; 0 means 200, or 204 for a response without a body
 	scope   owner.Scope      // the scope that the caller needs; empty if anyone may call
-	session bool             // the caller needs a session
+	session bool             // whether the caller needs a session
 	forms   bool             // whether the description also lists HTML forms, which the web pages turn into calls
-	hidden  bool             // left out of the description
-	etag    bool             // some answers have an ETag
+	hidden  bool             // whether the description leaves it out
+	etag    bool             // whether some responses have an ETag
 	text    string           // the content type of the response if the response is text
 	dials   func(*call) bool // whether a call makes the arena connect to a bot; nil means never
 

@@ -164,7 +164,7 @@ func (s *spectated) boardsFollow() {
 // sse is one server-sent event.
 type sse struct {
 	event, data string
-	seq         int // the event's id; 0: none
+	seq         int // the event's id; 0 if it has none
 }
 
 func parseRecord(t require.TestingT, text string) sse {

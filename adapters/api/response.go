@@ -90,7 +90,7 @@ func (r *response) write(c *call, status int) {
 	_ = r.expand(w)
 }
 
-// content returns the uncompressed answer.
+// content returns the uncompressed response.
 func (r *response) content() ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(r.size)

@@ -62,7 +62,7 @@ func (s *Service) checkProof(proof, ownerID string, public ed25519.PublicKey) (b
 type registration struct {
 	service *Service
 	caller  owner.Caller
-	id      string // of the new key
+	id      string // id of the new key
 	key     owner.NewKey
 	proved  bool
 	meta    eventstore.Metadata

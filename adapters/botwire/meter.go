@@ -5,7 +5,7 @@ import "time"
 // These constants limit the data on a socket (docs/protocol.md, "Size and floods").
 const (
 	byteBurst = 1 << 20  // bytes
-	byteRate  = 64 << 10 // bytes a second
+	byteRate  = 64 << 10 // bytes per second
 	pingRate  = 100      // pings per second; also the largest burst
 )
 

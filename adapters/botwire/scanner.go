@@ -9,8 +9,8 @@ import "encoding/binary"
 const (
 	readCost    = 12
 	frameCost   = 12
-	messageCost = 64      // also of a pong
-	emptyCost   = 1 << 10 // of an empty data frame
+	messageCost = 64      // also the cost of a pong
+	emptyCost   = 1 << 10 // cost of an empty data frame
 )
 
 // verdict is the reason for closing a connection.

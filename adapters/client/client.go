@@ -32,7 +32,7 @@ type Options struct {
 	Base    string           // http(s)://host[:port]
 	Key     *Key             // if not nil, signs every request
 	Session string           // the session cookie as name=value; ignored if Key is set
-	Now     func() time.Time // nil: time.Now
+	Now     func() time.Time // nil means time.Now
 }
 
 // Client calls one arena. It is safe for concurrent use.

@@ -29,7 +29,7 @@ const schema = 2
 type state struct {
 	Schema int                 `json:"schema"`
 	Format string              `json:"format"`
-	Mode   string              `json:"mode"` // empty for both
+	Mode   string              `json:"mode"` // empty if all ladders are exported
 	Since  eventstore.Position `json:"since"`
 	progress
 	Matches int `json:"matches"`

@@ -12,7 +12,7 @@ import (
 // faulty is a log with a bad connection.
 type faulty struct {
 	eventstore.Log
-	away      atomic.Bool  // every call fails immediately
+	away      atomic.Bool  // if true, every call fails immediately
 	hung      atomic.Bool  // if true, every call lasts until its context ends
 	lostAcks  atomic.Int64 // number of appends that will be stored but return an error
 	pauseNext atomic.Int64 // how long the next append will freeze, in nanoseconds, as if the process were stopped

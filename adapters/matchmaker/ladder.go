@@ -36,7 +36,7 @@ type LadderOptions struct {
 	Rest        time.Duration // how long a bot rests between the end of a match and its next seating
 	PlatformKey string        // the arena's public key, in base64
 	SeedKeys    SeedKeys
-	Beacon      Beacon // nil: seeds use no beacon
+	Beacon      Beacon // nil if seeds do not use a beacon
 	Logger      *slog.Logger
 }
 

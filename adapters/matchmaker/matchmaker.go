@@ -67,7 +67,7 @@ type Options struct {
 	Ladders   []*Ladder // one per mode
 	Directory Directory
 	Referee   Referee
-	Pauser    Pauser      // nil: no bot is paused
+	Pauser    Pauser      // if nil, bots are not paused
 	Orders    Orders      // if nil, tables may always be seated
 	Retired   RetiredKeys // if nil, retired seed keys are not published
 	Rotation  Rotation    // if nil, seed keys are not rotated on a schedule
@@ -81,7 +81,7 @@ type Matchmaker struct {
 	// seating has one slot for each ladder. A tick holds a slot while it seats tables,
 	// so no tick can seat tables while another caller holds all slots.
 	seating *semaphore.Weighted
-	began   atomic.Pointer[time.Time] // when Run began; nil before
+	began   atomic.Pointer[time.Time] // when Run was called; nil before that
 	drained bool                      // written only while all slots are held, and read while one slot is held
 }
 

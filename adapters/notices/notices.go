@@ -76,7 +76,7 @@ type Notifier struct {
 
 type retry struct {
 	at   time.Time
-	wait time.Duration // before this retry
+	wait time.Duration // wait before this retry
 }
 
 // New returns a Notifier. Its Run method sends the emails.

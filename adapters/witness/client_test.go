@@ -444,7 +444,7 @@ func TestClientWithoutWitnessesDoesNothing(t *testing.T) {
 	tree := newLadderTree(t)
 	tree.grow("ladder", 2)
 	c, _ := newClient(t, tree)
-	c.Run(t.Context()) // returns at once
+	c.Run(t.Context()) // returns immediately
 	require.Empty(t, c.Cosignatures(mode, tree.newest()))
 	_, _, found := c.Cosigned(mode, 1)
 	require.False(t, found)

@@ -64,7 +64,7 @@ type Limiter struct {
 	addresses *window[addressKey]
 	accounts  *window[string]
 
-	maxStreams int // 0: no limit
+	maxStreams int // 0 means no limit
 	mu         sync.Mutex
 	streams    map[addressKey]int
 }

@@ -65,7 +65,7 @@ type taken struct {
 
 // quota says how much of one limit is left.
 type quota struct {
-	limit int           // 0: no limit
+	limit int           // 0 means no limit
 	left  int           // number of remaining calls
 	until time.Duration // time until the value of left rises
 }
