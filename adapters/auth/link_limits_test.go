@@ -111,8 +111,8 @@ func TestRequestsForLinksAppendNothing(t *testing.T) {
 	require.Equal(t, before, f.logText(t))
 }
 
-// The memory of a tally is bounded, because it stores at most one list of times for
-// each bucket, and no list is longer than the limit.
+// The memory of a tally is bounded. It stores at most one list of times for each
+// bucket, and no list is longer than the limit.
 func TestLinkLimitsHaveABoundedMemory(t *testing.T) {
 	l := newLinkLimits()
 	for n := range 3 * tallyBuckets {

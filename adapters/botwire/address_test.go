@@ -210,9 +210,9 @@ func TestOwnAddresses(t *testing.T) {
 	}
 }
 
-// FuzzAllowed checks that a Dialer with Production set allows only https URLs without a
-// user name and without a fragment, and that it never allows an address that the guard
-// rejects.
+// FuzzAllowed checks a Dialer with Production set. The Dialer must allow only https
+// URLs without a user name and without a fragment, and must never allow an address that
+// the guard rejects.
 func FuzzAllowed(f *testing.F) {
 	for _, seed := range []string{
 		"https://bot.example:9001/a?b", "http://bot.example", "https://0x7f.1/", "https://[::ffff:127.0.0.1]/",

@@ -37,11 +37,11 @@ func newGuard(production bool, own []netip.AddrPort, hosts []string) *guard {
 	return g
 }
 
-// addHost adds one of the arena's names, as host or host:port. If the port is 80 or
-// 443, or if there is none, addHost adds the name with both of these ports, because a
-// server usually listens on both. If the name is an IP address, it becomes one of the
-// arena's own addresses, so that the guard rejects every spelling of the address and
-// every name that resolves to it.
+// addHost adds one of the arena's names, as host or host:port. If the port is 80, 443
+// or missing, addHost adds the name with both of these ports, because a server usually
+// listens on both. If the name is an IP address, it becomes one of the arena's own
+// addresses. The guard then rejects every spelling of the address and every name that
+// resolves to it.
 func (g *guard) addHost(hostPort string) {
 	host, port, err := net.SplitHostPort(hostPort)
 	ports := []string{port}

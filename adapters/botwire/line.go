@@ -100,8 +100,8 @@ func (d *Dialer) open(ctx context.Context, url, matchID string, u Upgrade) (*Lin
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // Send writes a text frame. If the peer does not read, Send blocks until shortly after
-// ctx ends, and then cuts the line, because it may have written part of the frame
-// already.
+// ctx ends. Then it cuts the line, because part of the frame may already have been
+// written.
 func (l *Line) Send(ctx context.Context, frame []byte) error {
 	select {
 	case <-ctx.Done():

@@ -86,8 +86,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 const maxSkew = 30 * time.Second
 
 // verified checks the signature that covers the recipient. If the bot does not know its
-// own recipient name, verified can check only the other signature, so another bot could
-// relay an upgrade that was meant for itself.
+// own recipient name, verified can check only the other signature. In that case,
+// another bot could pass on an upgrade that the arena sent to it.
 func (s *server) verified(h http.Header) bool {
 	timestamp := h.Get("x-arena-timestamp")
 	ms, err := strconv.ParseInt(timestamp, 10, 64)

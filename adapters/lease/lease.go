@@ -37,7 +37,7 @@ var kind = eventstore.Kind[arena.Player, arena.Event]{Decode: arena.DecodePlayer
 // The stream arena-player contains one event: the last claim, renewal or release. A
 // claim raises the generation, which is the fencing token. A renewal or a release of an
 // older generation stores nothing. Each write is appended at exactly the revision on
-// which the decision was based, so if two processes claim the lease concurrently, only
+// which the decision was based. So if two processes claim the lease concurrently, only
 // one of them succeeds.
 //
 // No process trusts the clock of another process. The holder stops when Length has

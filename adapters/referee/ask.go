@@ -41,8 +41,8 @@ func (p *run) ask(ctx context.Context, wall time.Duration) ([]match.Outcome, err
 	return outcomes, nil
 }
 
-// withLimits returns a context that ends when the clock reaches wall, with the cause
-// errWall, or when an operator aborts the match, with the Order as its cause.
+// withLimits returns a context that ends in two cases. When the clock reaches wall, the
+// cause is errWall. When an operator aborts the match, the cause is the Order.
 func (p *run) withLimits(ctx context.Context, wall time.Duration) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	forget := context.AfterFunc(p.ordered, func() { cancel(context.Cause(p.ordered)) })

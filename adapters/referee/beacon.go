@@ -66,7 +66,7 @@ func (p *run) reportLateDial() {
 
 // awaitRound returns the round that the table names, or nil if the table does not name
 // a round. If the round does not arrive in time, or if an operator aborts the match,
-// the match ends before it starts, and the error is an unstarted.
+// the match ends before it starts. In that case, the error is of type unstarted.
 func (p *run) awaitRound(ctx context.Context) (*beacon.Round, error) {
 	named := p.seating.Beacon
 	if named == nil {

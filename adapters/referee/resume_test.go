@@ -69,8 +69,9 @@ func (f *fixture) untilOver() {
 	}
 }
 
-// For each append of a match except claims, the test stops the referee before the
-// append, after the append, and after the append with a lost acknowledgement.
+// The test stops the referee at each append of a match, except for claims. It does so
+// before the append, after the append, and after the append but with a lost
+// acknowledgement.
 func TestResumeAtEveryAppend(t *testing.T) {
 	want, clocks := uninterrupted(t, 4)
 	withFixture(t, 4, func(f *fixture) {

@@ -20,9 +20,9 @@ const (
 )
 
 // start waits until a signed head includes the seating. Then it dials all bots at the
-// same time, collects their nonces, waits for the round of the beacon that the table
-// names, and stores the start of the match. It does not wait for bots that respond
-// late. Nothing before the start counts as time played.
+// same time and collects their nonces. Finally, it waits for the round of the beacon
+// that the table names, and stores the start of the match. It does not wait for bots
+// that respond late. Nothing before the start counts as time played.
 func (p *run) start(ctx context.Context) error {
 	if err := p.requireBeacon(ctx); err != nil {
 		return err

@@ -72,8 +72,8 @@ func Open(ctx context.Context, log eventstore.Log, path string, plays bool) (*Se
 }
 
 // loadOrCreate reads the file, or creates it if the log does not name any keys yet. It
-// makes a new file durable before it stores anything about the keys in the log, so that
-// a crash cannot lose keys that the log names.
+// makes a new file durable before the log names the file's keys, so that a crash cannot
+// lose keys that the log names.
 func loadOrCreate(ctx context.Context, log eventstore.Log, path string) (contents, error) {
 	keys, _, err := kind.Load(ctx, log, arena.KeysStream, arena.Keys{})
 	if err != nil {
@@ -107,8 +107,8 @@ func createOrLoad(path string) (contents, error) {
 }
 
 // commit stores the public key and the hashes of new secrets in the log, unless the log
-// already names keys, which may be those of another arena. commit returns the keys that
-// the log names.
+// already names keys. commit returns the keys that the log names, which may be those of
+// another arena.
 func commit(ctx context.Context, log eventstore.Log, held arena.Held) (arena.Keys, error) {
 	m := eventstore.Metadata{At: time.Now(), Correlation: uuid.NewString()}
 	keys, _, err := kind.Handle(ctx, log, arena.KeysStream, arena.Keys{}, m, func(k arena.Keys) ([]arena.Event, error) {

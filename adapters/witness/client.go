@@ -43,9 +43,10 @@ const (
 )
 
 // Client collects cosignatures. It submits a head to all witnesses of a mode at the
-// same time, and waits for all of them before it submits the next head. If it sent each
-// witness the newest head as soon as that witness had responded, the cosignatures of a
-// busy ladder would be spread over many heads, and no head would have a quorum.
+// same time, and waits for all of them before it submits the next head. It could
+// instead send each witness the newest head as soon as that witness has responded. But
+// then the cosignatures of a busy ladder would be spread over many heads, and no head
+// would have a quorum.
 //
 // A Client is safe for concurrent use. Call Run only once.
 type Client struct {
