@@ -134,7 +134,8 @@ func (f *fixture) order(path, body string) answer {
 	return a
 }
 
-// stored returns the events of a stream, and the correlation of the last event.
+// The method stored returns the events of a stream, and the correlation of the last
+// event.
 func (f *fixture) stored(stream string) (types, data []string, correlation string) {
 	f.t.Helper()
 	for r, err := range f.log.Read(f.t.Context(), eventstore.StreamID(stream), 0, eventstore.ReadOptions{}) {

@@ -12,7 +12,8 @@ type answer interface {
 	write(c *call, status int)
 }
 
-// nothing is the type of a response without a body, and of an input without fields.
+// The type nothing stands for a response without a body, or for an input without
+// fields.
 type nothing struct{}
 
 func (nothing) write(c *call, status int) { c.echo.Response().WriteHeader(status) }
@@ -65,9 +66,9 @@ func (c *call) answer(status int, out any) error {
 	return nil
 }
 
-// compresses reports whether to compress a response of size bytes. Responses to
-// identified callers are never compressed, because the compressed length could reveal
-// secrets in the response.
+// The method compresses reports whether to compress a response of size bytes. Responses
+// to identified callers are never compressed, because the compressed length could
+// reveal secrets in the response.
 func (c *call) compresses(size int) bool {
 	if c.caller.OwnerID != "" || size < httpgzip.MinSize {
 		return false

@@ -67,8 +67,9 @@ func (c *call) giveUpTurn() {
 	}
 }
 
-// received returns the request with the method that the caller sent and signed. It
-// differs from c.request only for a HEAD request, where c.request has the method GET.
+// The method received returns the request with the method that the caller sent and
+// signed. It differs from c.request only for a HEAD request, where c.request has the
+// method GET.
 func (c *call) received() *http.Request {
 	if !isHead(c.request.Context()) {
 		return c.request
@@ -96,8 +97,9 @@ func (c *call) countAddress() (ratelimit.Counted, error) {
 	return c.server.limiter.CountAddress(c.header(), c.request, c.class, 1)
 }
 
-// heavy counts an expensive call as n additional calls, and waits for its turn.
-// Handlers of endpoints that need no credentials call it before the expensive part.
+// The method heavy counts an expensive call as n additional calls, and waits for its
+// turn. Handlers of endpoints that need no credentials call it before the expensive
+// part.
 func (c *call) heavy(n int) (err error) {
 	if n == 0 || c.isInternalRead() {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// rivals is an arena in which two owners, ada and bob, have bots at the same table.
-// Each owner has a key with all scopes.
+// The type rivals is an arena in which two owners, ada and bob, have bots at the same
+// table. Each owner has a key with all scopes.
 type rivals struct {
 	*arena
 	play     *arenatest.Arena
@@ -45,7 +45,7 @@ func (r *rivals) log(c *client, bot string, g *arenatest.Game, query string) *an
 	return c.do(http.MethodGet, "/bots/"+bot+"/matches/"+g.MatchID+"/decisions"+query, nil)
 }
 
-// decided returns the decisions in a response.
+// The method decided returns the decisions in a response.
 func (a *answer) decided() []map[string]any {
 	a.t.Helper()
 	a.is(http.StatusOK)

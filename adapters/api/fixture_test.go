@@ -245,8 +245,8 @@ type answer struct {
 	t      *testing.T
 }
 
-// do makes a call. body may be nil, a string or a value that encodes as JSON. edit
-// may change the request before it is signed.
+// The method do makes a call. body may be nil, a string or a value that encodes as
+// JSON. edit may change the request before it is signed.
 func (c *client) do(method, target string, body any, edit ...func(*http.Request)) *answer {
 	c.t.Helper()
 	content := contentOf(c.t, body)

@@ -9,7 +9,7 @@ import (
 // while other calls change the handle of the same account.
 const handleTries = 5
 
-// handles loads and changes handle streams.
+// The variable handles loads and changes handle streams.
 var handles = eventstore.Kind[owner.Name, owner.Event]{Decode: owner.Decode, Evolve: owner.EvolveName}
 
 // chooseHandle claims a handle, stores it in the account, and releases the

@@ -22,8 +22,8 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// limited returns an arena with the default limits. It trusts this machine as a proxy,
-// so that a test can call from any address.
+// The function limited returns an arena with the default limits. It trusts this machine
+// as a proxy, so that a test can call from any address.
 func limited(t *testing.T) *arena { return newArena(t, withLimits) }
 
 func withLimits(o *api.Options) {
@@ -36,7 +36,7 @@ func from(address string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("X-Forwarded-For", address) }
 }
 
-// refused requires the status 429, and returns the value of Retry-After.
+// The method refused requires the status 429, and returns the value of Retry-After.
 func (a *answer) refused() time.Duration {
 	a.t.Helper()
 	a.is(http.StatusTooManyRequests, "rate_limited")
@@ -194,7 +194,8 @@ func (c *slowClient) Write(b []byte) (int, error) {
 	return c.ResponseRecorder.Write(b)
 }
 
-// crowded is a leaderboard that reports more rows and more matches than there are.
+// The type crowded is a leaderboard that reports more rows and more matches than there
+// are.
 type crowded struct{ api.Leaderboard }
 
 func (crowded) Games(string) int { return 4500 }
@@ -203,8 +204,8 @@ func (crowded) Rows(string) ([]leaderboard.Row, error) {
 	return slices.Repeat([]leaderboard.Row{{Rank: 1, GamesPlayed: 1}}, 1200), nil
 }
 
-// counts makes each call in want once, each from a different address, and requires that
-// the call counts as the wanted number of calls.
+// The method counts makes each call in want once, each from a different address, and
+// requires that the call counts as the wanted number of calls.
 func (s *spectated) counts(want map[string]int) {
 	s.t.Helper()
 	n := 0

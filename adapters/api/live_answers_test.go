@@ -59,7 +59,7 @@ func TestCachingOfMatches(t *testing.T) {
 	}
 }
 
-// listed is a match list with only one match. It replaces the read model,
+// The type listed is a match list with only one match. It replaces the read model,
 // because SQLite connections cannot run in a synctest bubble.
 type listed matches.Summary
 

@@ -92,8 +92,8 @@ func (s *Server) getLogConsistency(c *call, in *consistencyQuery) (out maybeEnco
 	return out, err
 }
 
-// listed returns a copy of a list. The copy is never nil, so that JSON shows an empty
-// list as [].
+// The function listed returns a copy of a list. The copy is never nil, so that JSON
+// shows an empty list as [].
 func listed(hashes [][]byte) [][]byte { return append([][]byte{}, hashes...) }
 
 func (s *Server) getSeedKeys(c *call, _ *nothing) (out maybeEncoded[rest.SeedKeys], err error) {

@@ -22,7 +22,7 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// logged is an arena with a signed log.
+// The type logged is an arena with a signed log.
 type logged struct {
 	*arena
 	play   *arenatest.Arena
@@ -33,8 +33,8 @@ type logged struct {
 	cosignatures int // of this head
 }
 
-// stoppable is a signed log, wired like the real one in cmd. After its runner has
-// stopped, its methods return an error.
+// The type stoppable is a signed log, wired like the real one in cmd. After its runner
+// has stopped, its methods return an error.
 type stoppable struct {
 	*signedlog.SignedLog
 	runner *projections.Runner

@@ -135,7 +135,7 @@ func (s *Server) framesBody(ctx context.Context, summary matches.Summary, q *fra
 	}, nil
 }
 
-// frames returns the frames of h that the query selects.
+// The method frames returns the frames of h that the query selects.
 func (q *framesQuery) frames(h *frames.History, ended bool) []match.Frame {
 	w := frames.Window{After: q.After, Limit: q.Limit}
 	switch q.Seat {
@@ -148,7 +148,8 @@ func (q *framesQuery) frames(h *frames.History, ended bool) []match.Frame {
 	}
 }
 
-// causes maps each reason for which a ladder voids a match to an explanation.
+// The variable causes maps each reason for which a ladder voids a match to an
+// explanation.
 var causes = map[string]string{
 	ladder.WhyWallClock: "its wall clock ran out",
 	ladder.WhyOperator:  "an operator ended it",

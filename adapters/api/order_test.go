@@ -16,8 +16,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// again makes the same call several times, with the same signature, and returns the
-// statuses.
+// The method again makes the same call several times, with the same signature, and
+// returns the statuses.
 func (c *client) again(method, target, body string, times int) []int {
 	c.t.Helper()
 	header := http.Header{"Content-Type": {"application/json"}}

@@ -18,8 +18,8 @@ const (
 	rankingStale = 500 * time.Millisecond
 )
 
-// rankings stores the encoded ranking of each mode, both plain and compressed. It is
-// safe for concurrent use.
+// The type rankings stores the encoded ranking of each mode, both plain and compressed.
+// It is safe for concurrent use.
 type rankings struct {
 	making singleflight.Group
 

@@ -73,8 +73,8 @@ func (r *readSide) names(botID string) (name, owner string, ok bool) {
 	return b.Name, r.people.Handle(b.OwnerID), ok && !b.Removed
 }
 
-// spectated is an arena with a match in each state. The order of the fields is the
-// order in which the matches were seated.
+// The type spectated is an arena with a match in each state. The order of the fields is
+// the order in which the matches were seated.
 type spectated struct {
 	*arena
 	play *arenatest.Arena
@@ -123,8 +123,8 @@ func (s *spectated) get(target string) *answer {
 	return s.anyone().do(http.MethodGet, target, nil)
 }
 
-// listed returns the ids of the matches in a response from /matches, and the response's
-// next field.
+// The method listed returns the ids of the matches in a response from /matches, and the
+// response's next field.
 func (s *spectated) listed(target string) (ids []string, next any) {
 	s.t.Helper()
 	page := s.get(target).is(http.StatusOK)

@@ -73,7 +73,7 @@ func record(status string) shape {
 	}))
 }
 
-// actions contains the shape of the action for each kind of decision.
+// The variable actions contains the shape of the action for each kind of decision.
 var actions = map[string]shape{
 	"setup":   object(map[string]shape{"settlement": integer(0, 53), "road": integer(0, 71)}),
 	"discard": object(map[string]shape{"cards": counts}),

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// immutable allows caches to store a response that never changes.
+	// The constant immutable allows caches to store a response that never changes.
 	immutable = "public, max-age=31536000, immutable"
-	// revalidated allows caches to store a response, but they must check with the arena
-	// before each use.
+	// The constant revalidated allows caches to store a response, but they must check
+	// with the arena before each use.
 	revalidated = "no-cache"
 )
 

@@ -20,7 +20,8 @@ import (
 // GameView, and the time, kind and seat of the frame's event.
 var shownFrame = object(with(publicView, map[string]shape{"seq": integer(1, 1<<20), "event": event(false)}))
 
-// secrets are strings from a running match that no public response may contain.
+// The type secrets lists strings from a running match that no public response may
+// contain.
 type secrets []string
 
 func secretsOf(g *arenatest.Game) secrets {

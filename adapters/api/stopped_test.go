@@ -13,7 +13,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// stopped is a leaderboard that has stopped because it could not fold an event.
+// The type stopped is a leaderboard that has stopped because it could not fold an
+// event.
 type stopped struct{ api.Leaderboard }
 
 var errStopped = fmt.Errorf("projection matches at match-1@0: %w", projections.ErrStopped)

@@ -45,7 +45,7 @@ type stream struct {
 	pace time.Duration // minimum time between two writes; 0 means no minimum
 }
 
-// streams is the state that all open streams share.
+// The type streams is the state that all open streams share.
 type streams struct {
 	stopping            context.Context
 	stop                context.CancelFunc

@@ -28,7 +28,8 @@ type mover struct {
 	proof  string
 }
 
-// movers returns one owner for each name. All of them have the same key pair.
+// The function movers returns one owner for each name. All of them have the same key
+// pair.
 func movers(t *testing.T, f *fixture, names ...string) (all []mover) {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(nil)
@@ -52,7 +53,7 @@ func (m mover) register(proof string) error {
 	return err
 }
 
-// active counts the account's active keys.
+// The method active counts the account's active keys.
 func (m mover) active() int {
 	m.t.Helper()
 	account, err := m.options.Accounts.Load(m.t.Context(), m.caller.OwnerID)
@@ -170,8 +171,8 @@ func TestRefusedRegistrationTakesNothing(t *testing.T) {
 	require.Equal(t, before, f.logText(t))
 }
 
-// dying is a log that fails all writes after the first n, as if the process had been
-// killed. If answered is false, the last write is stored but returns an error.
+// The type dying is a log that fails all writes after the first n, as if the process
+// had been killed. If answered is false, the last write is stored but returns an error.
 type dying struct {
 	eventstore.Log
 	mu       sync.Mutex

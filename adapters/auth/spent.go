@@ -59,7 +59,7 @@ type window struct {
 	floor    time.Time  // signatures up to this time are rejected, because the window may have dropped their records
 }
 
-// spending is a spent signature.
+// The type spending describes a spent signature.
 type spending struct {
 	hash spentHash
 	at   time.Time // when the signature was stored, from the wall clock of the process that stored it
@@ -117,8 +117,8 @@ func (l *ledger) spend(ctx context.Context, ownerID string, hash spentHash, sign
 	}
 }
 
-// rejects reports whether the window must reject a signature, because it was or may
-// have been spent.
+// The method rejects reports whether the window must reject a signature, because it was
+// or may have been spent.
 func (w *window) rejects(hash spentHash, signed time.Time) bool {
 	return w.spent[hash] || !signed.After(w.floor)
 }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// arrived waits until the other side's socket has received all written bytes. To find
-// out, it waits until the kernel has no unacknowledged bytes left.
+// The function arrived waits until the other side's socket has received all written
+// bytes. To find out, it waits until the kernel has no unacknowledged bytes left.
 func arrived(t testing.TB, c *peerConn) {
 	tcp := c.Conn
 	if wrapped, ok := tcp.(interface{ NetConn() net.Conn }); ok {

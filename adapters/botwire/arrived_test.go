@@ -4,5 +4,6 @@ package botwire
 
 import "testing"
 
-// arrived does nothing: it assumes that loopback delivers writes immediately.
+// The function arrived does nothing: it assumes that loopback delivers writes
+// immediately.
 func arrived(testing.TB, *peerConn) {}

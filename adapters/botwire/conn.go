@@ -31,10 +31,10 @@ func (c *conn) cut() {
 	_ = c.tcp.Close()
 }
 
-// idle records whether a connection's reader (the goroutine that reads from it) is
-// waiting. The reader stops waiting before it reads a byte from the kernel. So if the
-// reader is waiting and the kernel's buffer is empty, the reader has passed on every
-// earlier byte.
+// The type idle records whether a connection's reader (the goroutine that reads from
+// it) is waiting. The reader stops waiting before it reads a byte from the kernel. So
+// if the reader is waiting and the kernel's buffer is empty, the reader has passed on
+// every earlier byte.
 type idle struct {
 	mu      sync.Mutex
 	waiting bool
@@ -57,8 +57,8 @@ func (i *idle) leave() {
 	i.waiting = false
 }
 
-// drained reports whether the reader is waiting and empty returns true. If not, next is
-// closed the next time that the reader waits.
+// The method drained reports whether the reader is waiting and empty returns true. If
+// not, next is closed the next time that the reader waits.
 func (i *idle) drained(empty func() bool) (ok bool, next <-chan struct{}) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

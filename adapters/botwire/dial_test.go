@@ -200,7 +200,7 @@ func TestDialRejectsInvalidUpgrades(t *testing.T) {
 	}
 }
 
-// raw starts a server that sends the bytes of answer on each connection.
+// The function raw starts a server that sends the bytes of answer on each connection.
 func raw(t *testing.T, answer string) string {
 	url, _ := rawAsked(t, answer)
 	return url
@@ -234,10 +234,10 @@ func rawAsked(t *testing.T, answer string) (url string, asked <-chan struct{}) {
 	return "http://" + ln.Addr().String(), came
 }
 
-// outwaited makes a call that should fail only because the dialer's time limit,
-// d.patience, expires. On a busy machine, a short limit may already expire during an
-// earlier step, which causes a different error. In that case, outwaited doubles the
-// limit and repeats the call.
+// The method outwaited makes a call that should fail only because the dialer's time
+// limit, d.patience, expires. On a busy machine, a short limit may already expire
+// during an earlier step, which causes a different error. In that case, outwaited
+// doubles the limit and repeats the call.
 func (d *Dialer) outwaited(call func() error, want string) error {
 	for d.patience = 200 * time.Millisecond; ; d.patience *= 2 {
 		err := call()

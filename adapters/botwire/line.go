@@ -201,8 +201,8 @@ func (l *Line) run() {
 	l.finish(v)
 }
 
-// next reads one message and delivers it. It returns an error at the end of the
-// line.
+// The method next reads one message and delivers it. It returns an error at the end of
+// the line.
 func (l *Line) next() error {
 	kind, r, err := l.ws.Reader(context.Background())
 	if err != nil {
@@ -226,8 +226,8 @@ func (l *Line) deliver(frame []byte, cause string) {
 	}
 }
 
-// cuts describes the reasons for cutting a line, for the log and for the close
-// frame.
+// The variable cuts describes the reasons for cutting a line, for the log and for the
+// close frame.
 var cuts = map[verdict]struct {
 	logged string
 	code   websocket.StatusCode

@@ -65,7 +65,7 @@ func (c *peerConn) untilEnd() {
 	}
 }
 
-// deaf discards all bytes and does not reply to close frames.
+// The method deaf discards all bytes and does not reply to close frames.
 func (c *peerConn) deaf() { _, _ = io.Copy(io.Discard, c.in) }
 
 // readFrame reads and unmasks one frame from a client.
@@ -185,8 +185,8 @@ func acceptKey(req *http.Request) string {
 
 func (p *peer) dialer() *Dialer { return patient(Options{Key: platformKey, RootCAs: p.roots}) }
 
-// patient returns a Dialer with time limits that are long enough for a busy
-// machine. Its deploy check does not hide how long a failed connection took. The
+// The function patient returns a Dialer with time limits that are long enough for a
+// busy machine. Its deploy check does not hide how long a failed connection took. The
 // Dialer discards logs unless o has a Logger.
 func patient(o Options) *Dialer {
 	if o.Logger == nil {
@@ -240,17 +240,17 @@ const fin = 0x80
 
 func text(s string) []byte { return frame(fin|0x1, []byte(s)) }
 
-// heard is one call to receive.
+// The type heard describes one call to receive.
 type heard struct{ frame, cause string }
 
-// ears collects the calls to receive.
+// The type ears collects the calls to receive.
 type ears chan heard
 
 func newEars() ears { return make(ears, 1<<17) }
 
 func (e ears) receive(frame []byte, cause string) { e <- heard{string(frame), cause} }
 
-// next returns the next call to receive.
+// The method next returns the next call to receive.
 func (e ears) next(t testing.TB) heard {
 	t.Helper()
 	select {
@@ -262,7 +262,8 @@ func (e ears) next(t testing.TB) heard {
 	}
 }
 
-// last waits for the last call to receive and returns the number of earlier calls.
+// The method last waits for the last call to receive and returns the number of earlier
+// calls.
 func (e ears) last(t testing.TB) (before int) {
 	t.Helper()
 	for {
@@ -273,7 +274,7 @@ func (e ears) last(t testing.TB) (before int) {
 	}
 }
 
-// finishes fails the test if f hangs.
+// The function finishes fails the test if f hangs.
 func finishes(t testing.TB, what string, f func()) time.Duration {
 	t.Helper()
 	began, done := time.Now(), make(chan struct{})
@@ -293,7 +294,7 @@ func timeout(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// brief replaces a long frame with its length and hash, to keep failures
+// The function brief replaces a long frame with its length and hash, to keep failures
 // readable.
 func brief(h heard) heard {
 	if len(h.frame) > 100 {

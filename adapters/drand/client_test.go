@@ -88,8 +88,8 @@ func newFixture(relay *drandtest.Relay) *fixture {
 	return f
 }
 
-// stripped removes the path of the base URL from requests, so that the relay appears to
-// be served below that path.
+// The type stripped removes the path of the base URL from requests, so that the relay
+// appears to be served below that path.
 type stripped struct{ inProcess }
 
 func (s stripped) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -25,7 +25,7 @@ import (
 // There is one exception: if an earlier version of this program wrote the folder, the
 // next run handles all deletions.
 
-// owners finds out which owners have deleted their accounts. It is safe for
+// The type owners finds out which owners have deleted their accounts. It is safe for
 // concurrent use.
 type owners struct {
 	log eventstore.Log
@@ -45,7 +45,8 @@ func (o *owners) leaveOut(ctx context.Context, r *rows) (err error) {
 	return nil
 }
 
-// visible returns id, or the empty string if the owner has deleted the account.
+// The method visible returns id, or the empty string if the owner has deleted the
+// account.
 func (o *owners) visible(ctx context.Context, id string) (string, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -82,7 +82,7 @@ func (o Options) check() error {
 	return nil
 }
 
-// modes returns the modes to export.
+// The method modes returns the modes to export.
 func (o Options) modes() []string {
 	if o.Mode != "" {
 		return []string{o.Mode}

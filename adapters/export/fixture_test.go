@@ -98,8 +98,8 @@ func run(t *testing.T, ctx context.Context, log eventstore.Log, o export.Options
 	return done
 }
 
-// contents returns the contents of all files in a folder by path, except for the lock
-// file.
+// The function contents returns the contents of all files in a folder by path, except
+// for the lock file.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

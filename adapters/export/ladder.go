@@ -54,7 +54,7 @@ func (s *state) openWalk(ctx context.Context, log eventstore.Log) (w walk, err e
 	return w, ctx.Err()
 }
 
-// rest is the part of a stream after a position of the log.
+// The type rest is the part of a stream after a position of the log.
 type rest struct {
 	revision eventstore.Revision
 	position eventstore.Position // position of the first event; EndPosition if no events are left
@@ -87,8 +87,8 @@ func restAfter(ctx context.Context, log eventstore.Log, stream eventstore.Stream
 	return at, err
 }
 
-// endings yields the endings of matches in the order of the log. If it has read all
-// events of a match, the match's ending includes them.
+// The method endings yields the endings of matches in the order of the log. If it has
+// read all events of a match, the match's ending includes them.
 func (w walk) endings(ctx context.Context, log eventstore.Log) iter.Seq2[ending, error] {
 	return func(yield func(ending, error) bool) {
 		if w.total == 0 {

@@ -182,8 +182,8 @@ func (s *state) sweep() error {
 	return nil
 }
 
-// unfinished reports whether a file is incomplete or belongs to an incomplete
-// partition.
+// The method unfinished reports whether a file is incomplete or belongs to an
+// incomplete partition.
 func (s *state) unfinished(name string) bool {
 	name, part := strings.CutSuffix(strings.TrimPrefix(name, "."), ".part")
 	digits, ours := strings.CutSuffix(name, "."+s.options.Format)

@@ -135,7 +135,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return json.RawMessage(o).MarshalJSON()
 }
 
-// rows contains the rows of one match, for all tables.
+// The type rows contains the rows of one match, for all tables.
 type rows struct {
 	matches       []Match
 	seats         []Seat

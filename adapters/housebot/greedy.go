@@ -9,8 +9,8 @@ import (
 	"hexarena/domain/match"
 )
 
-// greedy is a strategy that works toward the best possible purchase, trades for the
-// missing cards, and robs the leader.
+// The type greedy is a strategy that works toward the best possible purchase, trades
+// for the missing cards, and robs the leader.
 type greedy struct {
 	rng *rand.Rand
 	now thisTurn
@@ -108,8 +108,8 @@ func (b *greedy) goal(t *table) (game.Action, bool) {
 	return game.Action{}, false
 }
 
-// missing returns the cards that a hand lacks to pay a cost, and the spare cards that
-// it does not need to pay the cost.
+// The function missing returns the cards that a hand lacks to pay a cost, and the spare
+// cards that it does not need to pay the cost.
 func missing(hand, cost game.Cards) (lack, spare game.Cards) {
 	for r := range hand {
 		if cost[r] > hand[r] {
@@ -174,7 +174,7 @@ func (b *greedy) offer(t *table, cost game.Cards) (game.Action, bool) {
 	return offerTrade(mostFrequent(spare), mostFrequent(lack)), true
 }
 
-// accepts reports whether to accept the open offer. The offer must help the
+// The method accepts reports whether to accept the open offer. The offer must help the
 // goal, and the other player must not be about to win.
 func (b *greedy) accepts(t *table) bool {
 	o := t.OpenTrade

@@ -85,9 +85,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // the bot's clock (docs/protocol.md, "Verify the upgrade").
 const maxSkew = 30 * time.Second
 
-// verified checks the signature that covers the recipient. If the bot does not know its
-// own recipient name, verified can check only the other signature. In that case,
-// another bot could pass on an upgrade that the arena sent to it.
+// The method verified checks the signature that covers the recipient. If the bot does
+// not know its own recipient name, verified can check only the other signature. In that
+// case, another bot could pass on an upgrade that the arena sent to it.
 func (s *server) verified(h http.Header) bool {
 	timestamp := h.Get("x-arena-timestamp")
 	ms, err := strconv.ParseInt(timestamp, 10, 64)

@@ -8,8 +8,8 @@ import (
 	"hexarena/domain/match"
 )
 
-// random is a strategy that plays random legal actions, sometimes talks, and trades
-// without a plan.
+// The type random is a strategy that plays random legal actions, sometimes talks, and
+// trades without a plan.
 type random struct {
 	rng *rand.Rand
 	now thisTurn

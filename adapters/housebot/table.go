@@ -9,7 +9,7 @@ import (
 	"hexarena/domain/match"
 )
 
-// costs maps each purchase to its cost (docs/rules.md).
+// The variable costs maps each purchase to its cost (docs/rules.md).
 var costs = map[game.Type]game.Cards{
 	game.BuildRoad:       {board.Brick: 1, board.Lumber: 1},
 	game.BuildSettlement: {board.Brick: 1, board.Lumber: 1, board.Wool: 1, board.Grain: 1},
@@ -48,7 +48,7 @@ func read(v *match.View) *table {
 	return t
 }
 
-// touches reports whether one of the viewer's roads ends at a vertex.
+// The method touches reports whether one of the viewer's roads ends at a vertex.
 func (t *table) touches(v uint8) bool {
 	for _, e := range board.VertexEdges[v] {
 		if e != board.None && t.roads[e] != nil && t.roads[e].Seat == t.Seat {
@@ -99,7 +99,8 @@ func (t *table) roadSpots() []uint8 {
 	return spots
 }
 
-// reaches reports whether the viewer may build a road that starts at a vertex.
+// The method reaches reports whether the viewer may build a road that starts at a
+// vertex.
 func (t *table) reaches(v uint8) bool {
 	if town := t.towns[v]; town != nil {
 		return town.Seat == t.Seat
@@ -107,8 +108,8 @@ func (t *table) reaches(v uint8) bool {
 	return t.touches(v)
 }
 
-// pips returns how many of the 36 possible rolls produce a card at a vertex, both in
-// total and for each resource.
+// The method pips returns how many of the 36 possible rolls produce a card at a vertex,
+// both in total and for each resource.
 func (t *table) pips(v uint8) (total int, by [board.Resources]int) {
 	for _, h := range board.VertexHexes[v] {
 		if h == board.None || t.Board.Hexes[h].Token == nil {
@@ -138,7 +139,7 @@ func (t *table) rate(r board.Resource) int {
 	return rate
 }
 
-// affords reports whether the hand covers the cost of a purchase.
+// The method affords reports whether the hand covers the cost of a purchase.
 func (t *table) affords(purchase game.Type) bool {
 	return game.Cards(t.Hand).Covers(costs[purchase])
 }
@@ -244,13 +245,13 @@ func offerTrade(give, get board.Resource) game.Action {
 	return a
 }
 
-// around lists the edges that end at a vertex.
+// The function around lists the edges that end at a vertex.
 func around(v uint8) []uint8 {
 	return slices.DeleteFunc(slices.Clone(board.VertexEdges[v][:]), func(e uint8) bool { return e == board.None })
 }
 
-// highest returns the option with the highest score. If several options have that
-// score, it returns the first of them.
+// The function highest returns the option with the highest score. If several options
+// have that score, it returns the first of them.
 func highest(options []uint8, score func(uint8) int) uint8 {
 	return slices.MaxFunc(options, func(a, b uint8) int { return cmp.Compare(score(a), score(b)) })
 }

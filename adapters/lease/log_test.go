@@ -9,7 +9,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// faulty is a log with a bad connection.
+// The type faulty is a log with a bad connection.
 type faulty struct {
 	eventstore.Log
 	away      atomic.Bool  // if true, every call fails immediately

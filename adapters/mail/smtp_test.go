@@ -29,7 +29,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// received is an email that the mail server has received.
+// The type received contains an email that the mail server has received.
 type received struct {
 	from, to, user string
 	secure         bool
@@ -150,7 +150,8 @@ func openServer(t *testing.T, setting string, roots *x509.CertPool) *Mailer {
 	return m
 }
 
-// patient raises the time limits, which a busy machine could otherwise exceed.
+// The method patient raises the time limits, which a busy machine could otherwise
+// exceed.
 func (s *server) patient() { s.replyTime, s.sendTime = 2*time.Minute, 5*time.Minute }
 
 func TestMailIsDelivered(t *testing.T) {
@@ -278,7 +279,8 @@ func TestPasswordsNeedTLS(t *testing.T) {
 	}
 }
 
-// scripted is a server that accepts every command except those that its fields name.
+// The type scripted is a server that accepts every command except those that its fields
+// name.
 type scripted struct {
 	greeting string // reply to EHLO; if empty, the server does not offer 8BITMIME
 	hangs    string // the server does not reply to this command; "connect" means that it sends no greeting

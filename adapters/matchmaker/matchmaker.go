@@ -241,7 +241,8 @@ func (m *Matchmaker) pauseAbsentees(ctx context.Context, l *Ladder, candidates [
 	return slices.DeleteFunc(slices.Clone(candidates), func(c ladder.Candidate) bool { return absent[c.BotID] }), nil
 }
 
-// failed logs a failure unless the process is stopping. The next tick retries.
+// The method failed logs a failure unless the process is stopping. The next tick
+// retries.
 func (m *Matchmaker) failed(ctx context.Context, l *Ladder, what string, err error) {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return

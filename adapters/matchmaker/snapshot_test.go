@@ -174,8 +174,8 @@ func TestLongStartTakesSnapshotForTheNextStart(t *testing.T) {
 	})
 }
 
-// modified returns a function that appends a modified snapshot to the stream of
-// snapshots.
+// The function modified returns a function that appends a modified snapshot to the
+// stream of snapshots.
 func modified(change func(*ladder.LadderSnapshotTaken)) func(*testing.T, *memory.Log) {
 	return func(t *testing.T, log *memory.Log) {
 		l := newLadder(log, ladder.Standard)
@@ -255,7 +255,7 @@ func TestSnapshotReadIsRetried(t *testing.T) {
 	}
 }
 
-// stuck is a log that blocks or fails appends of snapshots.
+// The type stuck is a log that blocks or fails appends of snapshots.
 type stuck struct {
 	eventstore.Log
 	snapshot func(context.Context) error
@@ -330,8 +330,8 @@ func TestFailedSnapshotIsLoggedAndTheNextIsStored(t *testing.T) {
 	})
 }
 
-// aged is a log with a long ladder of 10,000 bots. To save memory, it stores a short
-// list of events and repeats the list as often as necessary.
+// The type aged is a log with a long ladder of 10,000 bots. To save memory, it stores a
+// short list of events and repeats the list as often as necessary.
 type aged struct {
 	*memory.Log
 	round  []eventstore.Event // the list that is repeated

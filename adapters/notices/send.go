@@ -50,7 +50,8 @@ type notice struct {
 	topic
 }
 
-// owed returns a notice for each entry in the directory's list, in a fixed order.
+// The method owed returns a notice for each entry in the directory's list, in a fixed
+// order.
 func (n *Notifier) owed() []notice {
 	bots, keys := n.o.Directory.NoticesOwed()
 	var all []notice

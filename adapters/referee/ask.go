@@ -165,5 +165,5 @@ func notAllowed(err error) bool {
 	return errors.As(err, &refused) && refused.NotAllowed()
 }
 
-// frames is a pool of buffers for encoding requests.
+// The variable frames is a pool of buffers for encoding requests.
 var frames = sync.Pool{New: func() any { return new([]byte) }}

@@ -15,8 +15,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// limits contains the time limits that the command `arena serve` uses for each mode by
-// default.
+// The variable limits contains the time limits that the command `arena serve` uses for
+// each mode by default.
 var limits = map[string]Mode{
 	ladder.Standard: {Decision: 5 * time.Second, Wall: 10 * time.Minute},
 	ladder.Parley:   {Decision: time.Minute, Wall: 180 * time.Minute},
@@ -135,7 +135,8 @@ func TestStallingBotsReachTheWallClockWithoutATimeBank(t *testing.T) {
 	}
 }
 
-// clocks returns the time that each seat has used, from the last event's metadata.
+// The method clocks returns the time that each seat has used, from the last event's
+// metadata.
 func (f *fixture) clocks() match.Clocks {
 	var used []int64
 	for r := range f.recorded() {
@@ -159,7 +160,7 @@ func (f *fixture) requireClocks() {
 	require.LessOrEqual(f.t, f.playedMs(), sum)
 }
 
-// patiently makes a bot answer legally after 90 % of each deadline.
+// The function patiently makes a bot answer legally after 90 % of each deadline.
 func patiently(b *fakeBot) {
 	b.script = func(c call) bool {
 		c.answer(time.Duration(c.DeadlineMs)*time.Millisecond*9/10, b.fixture.legal.answer(c.ID))

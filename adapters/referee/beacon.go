@@ -21,8 +21,8 @@ type Beacon interface {
 	Await(ctx context.Context, round uint64) (beacon.Round, error)
 }
 
-// unstarted is the error for a match that ends before it starts. The match's stream has
-// no events, so only the ladder records the end, as a void match.
+// The type unstarted is the error for a match that ends before it starts. The match's
+// stream has no events, so only the ladder records the end, as a void match.
 type unstarted struct {
 	why   string // a reason of domain/ladder
 	order Order  // if why is ladder.WhyOperator

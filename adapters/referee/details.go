@@ -12,11 +12,11 @@ import (
 // detailsTime is how long a run that ends waits for details that are not stored yet.
 const detailsTime = 5 * time.Second
 
-// details appends the details of failed decisions to a separate stream for the match.
-// It works in the background, so it never delays the match. A seat gets at most three
-// strikes, so the number of details is limited. While the log is unavailable, details
-// retries. Details that are not stored within detailsTime after the end of the run are
-// lost (docs/adr/0045-details-of-failures-are-private.md).
+// The type details appends the details of failed decisions to a separate stream for the
+// match. It works in the background, so it never delays the match. A seat gets at most
+// three strikes, so the number of details is limited. While the log is unavailable,
+// details retries. Details that are not stored within detailsTime after the end of the
+// run are lost (docs/adr/0045-details-of-failures-are-private.md).
 type details struct {
 	run  *run
 	ctx  context.Context // ends the retries

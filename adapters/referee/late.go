@@ -7,8 +7,8 @@ import (
 	"hexarena/domain/match"
 )
 
-// overdue is a decision that reached its deadline without an answer. Until the match is
-// over, the seat waits for the first late answer to this decision.
+// The type overdue is a decision that reached its deadline without an answer. Until the
+// match is over, the seat waits for the first late answer to this decision.
 type overdue struct {
 	decision match.Decision
 	until    time.Duration

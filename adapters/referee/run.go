@@ -219,8 +219,8 @@ func (p *run) writeLadder(ctx context.Context) error {
 	return nil
 }
 
-// stored translates the error of writing a match's result to the ladder into the error
-// of playing the match.
+// The method stored translates the error of writing a match's result to the ladder into
+// the error of playing the match.
 func (p *run) stored(ctx context.Context, err error) error {
 	switch {
 	case err == nil, errors.Is(err, ladder.ErrAlreadyFinished):
@@ -242,7 +242,8 @@ func (p *run) reason() string {
 	return p.state.End.Reason
 }
 
-// results returns each bot's placement, and whether the bot missed the match.
+// The method results returns each bot's placement, and whether the bot missed the
+// match.
 func (p *run) results(placements []int) []ladder.Result {
 	results := make([]ladder.Result, len(placements))
 	for i, seat := range p.state.Started.Seats {

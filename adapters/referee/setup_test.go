@@ -153,7 +153,7 @@ func (f *fixture) run() []match.Event {
 	return f.events()
 }
 
-// events returns the events of the match's stream.
+// The method events returns the events of the match's stream.
 func (f *fixture) events() []match.Event {
 	f.t.Helper()
 	var events []match.Event
@@ -165,7 +165,7 @@ func (f *fixture) events() []match.Event {
 	return events
 }
 
-// details returns the events in the match's stream of details.
+// The method details returns the events in the match's stream of details.
 func (f *fixture) details() []match.Event {
 	f.t.Helper()
 	var events []match.Event
@@ -194,13 +194,13 @@ func (f *fixture) seatOf(b *fakeBot) int {
 	return slices.IndexFunc(f.legal.now().Started.Seats, func(s match.Seat) bool { return s.BotID == b.id })
 }
 
-// strikes returns the strikes of all seats.
+// The method strikes returns the strikes of all seats.
 func (f *fixture) strikes() []int {
 	m := f.legal.now()
 	return m.Strikes[:len(f.bots)]
 }
 
-// only selects the events of one type.
+// The function only selects the events of one type.
 func only[E match.Event](events []match.Event) (list []E) {
 	for _, e := range events {
 		if e, ok := e.(E); ok {
@@ -222,7 +222,7 @@ type journal struct {
 	fault   func(a attempted) (eventstore.Appended, error) // if not nil, handles each append
 }
 
-// attempted is one call to Append.
+// The type attempted describes one call to Append.
 type attempted struct {
 	nth   int
 	types []string // types of the events
@@ -231,8 +231,8 @@ type attempted struct {
 
 func (a attempted) has(e match.Event) bool { return slices.Contains(a.types, e.EventType()) }
 
-// lost returns an error, as if the log were unavailable. It stores the events only if
-// stored is true.
+// The method lost returns an error, as if the log were unavailable. It stores the
+// events only if stored is true.
 func (a attempted) lost(stored bool) (eventstore.Appended, error) {
 	if stored {
 		_, _ = a.store()
@@ -408,7 +408,7 @@ func (l *fakeLine) Send(ctx context.Context, frame []byte) error {
 	return nil
 }
 
-// sends delivers a frame or a cause after a delay.
+// The method sends delivers a frame or a cause after a delay.
 func (l *fakeLine) sends(after time.Duration, frame, cause string) {
 	time.AfterFunc(after, func() { l.deliver(frame, cause) })
 }
@@ -425,8 +425,8 @@ func (l *fakeLine) deliver(frame, cause string) {
 	}
 }
 
-// buffers adds a frame to the data that the socket has received. Only Drain delivers
-// it.
+// The method buffers adds a frame to the data that the socket has received. Only Drain
+// delivers it.
 func (l *fakeLine) buffers(frame string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 // version is the version of the secrets file's format.
 const version = 1
 
-// contents is the content of the secrets file, encoded as JSON.
+// The type contents is the content of the secrets file, encoded as JSON.
 type contents struct {
 	Version      int       `json:"version"`
 	PlatformSeed secret    `json:"platformSeed"` // Ed25519, RFC 8032
@@ -114,7 +114,8 @@ func (c contents) seedKey(id string) ([]byte, bool) {
 	return nil, false
 }
 
-// held returns what the log stores about the secrets: the public key and the hashes.
+// The method held returns what the log stores about the secrets: the public key and the
+// hashes.
 func (c contents) held() arena.Held {
 	public := ed25519.NewKeyFromSeed(c.PlatformSeed[:]).Public().(ed25519.PublicKey)
 	h := arena.Held{Platform: arena.PublicKey(public), Email: arena.HashOf(c.EmailKey[:])}

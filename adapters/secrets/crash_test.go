@@ -16,8 +16,8 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// failing is a log whose appends return an error. If stores is true, it stores the
-// events before it returns the error.
+// The type failing is a log whose appends return an error. If stores is true, it stores
+// the events before it returns the error.
 type failing struct {
 	eventstore.Log
 	stores bool
@@ -113,7 +113,7 @@ func TestSimultaneousFirstStartsOnTwoFilesHaveOneWinner(t *testing.T) {
 	}
 }
 
-// unreadable is a log that cannot be read.
+// The type unreadable is a log that cannot be read.
 type unreadable struct{ eventstore.Log }
 
 func (unreadable) Read(context.Context, eventstore.StreamID, eventstore.Revision, eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {

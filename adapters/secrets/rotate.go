@@ -28,7 +28,7 @@ func (s Secrets) Rotate(ctx context.Context, reason string, m eventstore.Metadat
 	return s.rotate(ctx, reason, m, func(arena.Keys) bool { return true })
 }
 
-// scheduled is the reason that RotateIfOlder gives for its rotations.
+// The constant scheduled is the reason that RotateIfOlder gives for its rotations.
 const scheduled = "scheduled rotation"
 
 // RotateIfOlder is like Rotate, but does nothing and returns a zero Rotation if the

@@ -39,7 +39,7 @@ type store struct {
 	current  atomic.Pointer[current]
 }
 
-// current contains the contents of the file, and the active seed key.
+// The type current contains the contents of the file, and the active seed key.
 type current struct {
 	file contents
 	seed string    // id of the active seed key; empty if the file does not contain the key
@@ -120,8 +120,8 @@ func commit(ctx context.Context, log eventstore.Log, held arena.Held) (arena.Key
 	return keys, err
 }
 
-// active returns the contents of the file together with the active seed key, provided
-// that the file contains that key.
+// The function active returns the contents of the file together with the active seed
+// key, provided that the file contains that key.
 func active(keys arena.Keys, file contents) *current {
 	seed, _ := keys.CurrentSeed()
 	if _, held := file.seedKey(seed.ID); !held {

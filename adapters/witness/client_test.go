@@ -29,7 +29,8 @@ func serve(t *testing.T, w http.Handler) (url string) {
 	return server.URL + "/prefix/"
 }
 
-// cosigned returns the newest head with its cosignatures, as the arena serves it.
+// The function cosigned returns the newest head with its cosignatures, as the arena
+// serves it.
 func cosigned(c *Client, l *ladderTree) []byte {
 	signed := l.newest()
 	return append(signed, c.Cosignatures(mode, signed)...)
@@ -243,7 +244,7 @@ func TestSignaturesByOtherKeysAreDropped(t *testing.T) {
 	require.Empty(t, lines.String())
 }
 
-// figures returns the values of a client's metrics, by name and labels.
+// The function figures returns the values of a client's metrics, by name and labels.
 func figures(t *testing.T, c *Client) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// reasons lists the values of the label "why".
+// The variable reasons lists the values of the label "why".
 var reasons = []struct {
 	why string
 	err error
@@ -22,7 +22,7 @@ var reasons = []struct {
 	{"arena", nil}, // the arena could not build the request
 }
 
-// failures counts failures by reason.
+// The type failures counts failures by reason.
 type failures []atomic.Uint64
 
 func newFailures() failures { return make(failures, len(reasons)) }

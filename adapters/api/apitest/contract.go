@@ -111,7 +111,8 @@ type Answer struct {
 	Body   []byte
 }
 
-// closed changes an object's schema to reject fields that the schema does not list.
+// The function closed changes an object's schema to reject fields that the schema does
+// not list.
 func closed(schema any) {
 	s, ok := schema.(map[string]any)
 	if !ok {
@@ -127,9 +128,9 @@ func closed(schema any) {
 	closed(s["items"])
 }
 
-// chosen rewrites the schema of a union so that the validator tries only the schema
-// that the discriminator names. The result is the same as if it tried all of them, but
-// the check is faster.
+// The function chosen rewrites the schema of a union so that the validator tries only
+// the schema that the discriminator names. The result is the same as if it tried all of
+// them, but the check is faster.
 func chosen(s map[string]any) {
 	d, ok := s["discriminator"].(map[string]any)
 	if !ok {

@@ -45,8 +45,8 @@ const (
 	File
 )
 
-// policies contains the names of the limits in headers and in errors, in the
-// order of the classes.
+// The variable policies contains the names of the limits in headers and in errors, in
+// the order of the classes.
 var policies = [classes]struct{ name, calls string }{
 	{"all", "calls"}, {"match-reads", "reads of matches"}, {"writes", "writes"}, {"registrations", "registrations, changes of a bot's URL or deploy checks"},
 	{"files", "files of web pages"},
@@ -188,6 +188,6 @@ func separated(list []byte) []byte {
 	return list
 }
 
-// seconds returns d in seconds. It rounds up, so that a caller who waits that long is
-// accepted.
+// The function seconds returns d in seconds. It rounds up, so that a caller who waits
+// that long is accepted.
 func seconds(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()))) }

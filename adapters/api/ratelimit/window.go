@@ -17,7 +17,7 @@ const maxKeys = 1 << 20
 // Class is a set of the limits that a call counts against, one bit each.
 type Class uint8
 
-// classes is the number of limits.
+// The constant classes is the number of limits.
 const classes = 5
 
 func (c Class) has(b int) bool { return c>>b&1 != 0 }
@@ -56,7 +56,7 @@ func newWindow[K comparable](limits [classes]int, pool func(K) K, last K) *windo
 	return &window[K]{limits: limits, keys: maxKeys, pool: pool, last: last, young: map[K][]stamp{}}
 }
 
-// taken is the result of counting a call.
+// The type taken contains the result of counting a call.
 type taken struct {
 	stamp  stamp // time of the call, and the limits that it counts against; 0 if it counts against no limit
 	over   Class // the limits that the call exceeds

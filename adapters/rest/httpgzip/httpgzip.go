@@ -46,9 +46,9 @@ func weight(parameter string) float64 {
 	return q
 }
 
-// writers is a pool of gzip writers, because each writer uses a megabyte of memory. The
-// writers of the standard library would take twice as long, and compression would then
-// take half of the total time of a long response.
+// The variable writers is a pool of gzip writers, because each writer uses a megabyte
+// of memory. The writers of the standard library would take twice as long, and
+// compression would then take half of the total time of a long response.
 var writers = sync.Pool{New: func() any {
 	z, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	if err != nil {
