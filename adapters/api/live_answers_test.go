@@ -76,7 +76,8 @@ func (l listed) List(matches.Query) ([]matches.Summary, string, bool, error) {
 	return []matches.Summary{matches.Summary(l)}, "", true, nil
 }
 
-// Callers get 503 until the live boards are ready and show every running match.
+// Callers get 503 while the live boards are not ready. They also get 503 for a running
+// match that the boards do not show yet.
 func TestLiveBoardsThatAreNotReady(t *testing.T) {
 	s := newSpectated(t)
 	running, found, err := s.read.list.Get(s.running.MatchID)

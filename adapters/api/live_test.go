@@ -75,8 +75,8 @@ func (f *followed) wait(p eventstore.Position) {
 	}
 }
 
-// newBoards starts live boards on a's read models, wired like the real ones in cmd.
-// Call it before the first event is stored.
+// newBoards starts live boards on the read models of the arena a, wired like the real
+// ones in cmd. Call it before the first event is stored.
 func newBoards(a *arena) {
 	list := a.read.runners[0]
 	a.boards = &followed{Log: a.log, moved: make(chan struct{})}

@@ -167,7 +167,7 @@ func TestStaleBeaconNamesNoRound(t *testing.T) {
 	}
 }
 
-// metric returns the sum of a metric's values over all its labels.
+// metric returns the sum of a metric's values for all labels.
 func metric(t *testing.T, f *fixture, name string) (sum float64) {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()

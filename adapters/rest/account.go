@@ -56,7 +56,7 @@ type NewKey struct {
 }
 
 // KeyChallenge returns the text that an account must sign to prove that it has the
-// private key of a public key. base is the URL of the arena. The text names the arena
+// private key for a public key. base is the URL of the arena. The text names the arena
 // and the account, so the signature is useless for any other arena or account
 // (docs/protocol.md#moving-a-key-to-another-account). The text of a signed request
 // never begins with the same letters.
