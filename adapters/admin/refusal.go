@@ -11,7 +11,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// Errors of a Player.
+// A Player may return these errors.
 var (
 	ErrNotPlaying   = errors.New("this arena does not play matches: send the order to the arena that does")
 	ErrMatchUnknown = errors.New("no such match")

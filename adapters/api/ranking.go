@@ -58,7 +58,7 @@ func (k *rankings) get(ctx context.Context, mode string, board Leaderboard) (*ra
 	}
 }
 
-// The states of a stored ranking.
+// These constants are the states of a stored ranking.
 const (
 	rankingPast = iota
 	rankingUsable

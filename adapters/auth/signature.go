@@ -11,7 +11,7 @@ import (
 	"hexarena/domain/owner"
 )
 
-// Headers of a signed request (docs/protocol.md).
+// These are the headers of a signed request (docs/protocol.md).
 const (
 	headerKey       = "X-Arena-Key"
 	headerTimestamp = "X-Arena-Timestamp"

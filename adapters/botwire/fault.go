@@ -10,7 +10,8 @@ import (
 	"hexarena/domain/match"
 )
 
-// The faults of a line that had been established (docs/protocol.md, "Faults").
+// These are the faults of a line that had been established (docs/protocol.md,
+// "Faults").
 var (
 	notReading = faulty(match.CodeNotReading, "the bot did not read the request in time")
 	reset      = faulty(match.CodeReset, "the bot reset the connection")

@@ -23,7 +23,7 @@ const (
 	vFlood             // over the budget
 )
 
-// Frame opcodes that the scanner distinguishes.
+// These are the frame opcodes that the scanner distinguishes.
 const (
 	opContinuation = 0x0
 	opBinary       = 0x2

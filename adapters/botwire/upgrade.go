@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Headers of the upgrade (docs/protocol.md, "The upgrade").
+// These are the headers of the upgrade (docs/protocol.md, "The upgrade").
 const (
 	headerMatch       = "x-arena-match"
 	headerTimestamp   = "x-arena-timestamp"

@@ -20,7 +20,7 @@ const (
 	shortCall    = time.Second
 )
 
-// The reasons for failures.
+// These are the reasons for failures.
 const (
 	reasonUnavailable = "unavailable" // no usable response
 	reasonWrong       = "wrong"       // the round is not the requested one, or is not signed with the chain's key
@@ -29,7 +29,7 @@ const (
 var (
 	// errNotYet reports that the relay does not have the round yet.
 	errNotYet = errors.New("the relay does not have the round yet")
-	// Errors about rounds that the client must not use wrap errWrong.
+	// Every error about a round that the client must not use wraps errWrong.
 	errWrong = errors.New("the relay sent a wrong round")
 )
 

@@ -21,7 +21,8 @@ func published(t *testing.T, number uint64, signature string) beacon.Round {
 	return beacon.NewRound(beacon.Named{Chain: beacon.Quicknet().Hash, Round: number}, raw)
 }
 
-// The signatures of rounds 1000 and 1001 of quicknet, as drand published them.
+// These are the signatures of rounds 1000 and 1001 of quicknet, as drand published
+// them.
 const (
 	signature1000 = "b44679b9a59af2ec876b1a6b1ad52ea9b1615fc3982b19576350f93447cb1125e342b73a8dd2bacbe47e4b6b63ed5e39"
 	signature1001 = "b33bf3667cbd5a82de3a24b4e0e9fe5513cc1a0e840368c6e31f5fcfa79bea03f73896b25883abf2853d10337fb8fa41"

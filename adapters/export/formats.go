@@ -10,7 +10,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// The file formats. The name of a format is also its file extension.
+// These are the file formats. The name of a format is also its file extension.
 const (
 	JSONL   = "jsonl"
 	Parquet = "parquet"

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// The files of the lease in a data folder.
+// These are the files of the lease in a data folder.
 const (
 	lockName = "player.lock"
 	idName   = "player.id"

@@ -19,7 +19,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// The durations of a lease ("Who plays" in docs/architecture.md).
+// These are the durations of a lease ("Who plays" in docs/architecture.md).
 const (
 	Length     = 15 * time.Second // how long a lease is valid after the start of the last stored renewal
 	renewEvery = 5 * time.Second

@@ -20,7 +20,7 @@ const (
 	sendTime  = 30 * time.Second // time limit for one email
 )
 
-// The standard ports for sending email (RFC 8314).
+// These are the standard ports for sending email (RFC 8314).
 const (
 	portSMTP  = 587
 	portSMTPS = 465

@@ -36,7 +36,7 @@ func Defaults() Limits {
 	return Limits{Registrations: 10, Writes: 30, MatchReads: 120, All: 600, Files: 1200, Streams: 20}
 }
 
-// The classes of calls, one for each limit.
+// There is one class of calls for each limit.
 const (
 	AnyCall Class = 1 << iota
 	MatchRead

@@ -21,7 +21,7 @@ import (
 // Fault is a way in which a relay misbehaves.
 type Fault int
 
-// The faults of a relay.
+// These are the faults of a relay.
 const (
 	None            Fault = iota
 	Late                  // rounds that become due after the switch are missing
