@@ -5,8 +5,8 @@
 // clock.
 package arena
 
-// The streams of an arena. A log belongs to one arena, so it has exactly one
-// stream with each of these names.
+// The streams of an arena. A log belongs to one arena, so each of these streams
+// exists exactly once.
 const (
 	KeysStream       = "arena-keys"
 	PlayerStream     = "arena-player"

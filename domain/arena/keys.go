@@ -16,9 +16,9 @@ type PlatformKeyPublished struct {
 	PublicKey PublicKey `json:"publicKey"`
 }
 
-// EmailKeyAdded commits the arena to its email key. The arena derives keys from
-// the email key, to hash the addresses in the names of email streams and to
-// encrypt sign-in tokens.
+// EmailKeyAdded commits the arena to its email key. The arena derives two keys from
+// the email key: one hashes the addresses in the names of email streams, and one
+// encrypts sign-in tokens.
 type EmailKeyAdded struct {
 	Hash Hash `json:"hash"`
 }
@@ -36,8 +36,8 @@ type SeedKeyRetired struct {
 	Reason string `json:"reason,omitempty"` // from the operator
 }
 
-// SeedKeyPublished publishes a retired seed key after its last match, so that
-// anyone can recompute the server seeds derived from it.
+// SeedKeyPublished publishes a retired seed key once the key's last match has ended,
+// so that anyone can recompute the server seeds derived from the key.
 type SeedKeyPublished struct {
 	ID  string      `json:"id"`
 	Key RevealedKey `json:"key"`
@@ -175,8 +175,8 @@ func (k Keys) FirstStart(h Held) ([]Event, error) {
 // ErrKeyKnown rejects a rotation to a key that is already in arena-keys.
 var ErrKeyKnown = errors.New("the seed key is already in arena-keys")
 
-// Rotate puts a new seed key into use and retires the others. From then on, new
-// tables use only the new key.
+// Rotate puts a new seed key into use and retires all others. New tables then use
+// only the new key.
 func (k Keys) Rotate(to HeldSeed, reason string) ([]Event, error) {
 	reason = strings.TrimSpace(reason)
 	if reason == "" {
@@ -194,10 +194,10 @@ func (k Keys) Rotate(to HeldSeed, reason string) ([]Event, error) {
 	return events, nil
 }
 
-// Check returns a one-line error if an arena with the secrets h must not start
-// on this log. h must have the log's platform key and email key. A player also
-// needs every seed key in use. h may also have keys that are not in the log
-// yet, because a rotation writes the secrets file before it appends to the log.
+// Check returns a one-line error if an arena with the secrets h must not start on
+// this log. h must have the log's platform key and email key. A player also needs
+// every seed key in use. h may also contain keys that are not in the log yet, because
+// a rotation writes the secrets file before it appends to the log.
 func (k Keys) Check(h Held, player bool) error {
 	if h.Platform != k.Platform {
 		return fmt.Errorf("the platform key is %s, but the log names %s", h.Platform, k.Platform)

@@ -73,7 +73,7 @@ func TestCheck(t *testing.T) {
 	tests := map[string]struct {
 		given  events
 		when   arena.Held
-		reader string // the error for a process that only reads; empty if it may start
+		reader string // the error for a process that only reads; empty if the process may start
 		player string
 	}{
 		"the keys of the first start": {started, held(heldA), "", ""},

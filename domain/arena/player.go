@@ -11,8 +11,8 @@ import (
 // The stream arena-player keeps only its last event ($maxCount 1), so each
 // event contains the whole state.
 
-// PlayerClaimed records that a process began to play. From then on, this
-// process seats tables and referees matches.
+// PlayerClaimed records that a process has become the player: the process that seats
+// tables and referees matches.
 type PlayerClaimed struct {
 	Holder     string `json:"holder"`     // the id of the process's data folder
 	Generation uint64 `json:"generation"` // counts the claims, from 1
@@ -79,10 +79,10 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("another arena is already playing on this log: %s on %s", e.By.Holder, e.By.Host)
 }
 
-// Claim makes holder the player. If another process is playing, Claim fails
-// with *HeldError unless ranOut is true. The caller sets ranOut if it has seen
-// no renewal for the length of the lease, measured by its own clock. A holder
-// may claim its own lease again at any time.
+// Claim makes holder the player. If another process is playing, Claim fails with
+// *HeldError unless ranOut is true. The caller sets ranOut after it has seen no
+// renewal for the length of the lease, measured by its own clock. A holder may claim
+// its own lease again at any time, for example after a restart.
 func (p Player) Claim(holder, host string, ranOut bool) ([]Event, error) {
 	if p.Playing && p.Holder != holder && !ranOut {
 		return nil, &HeldError{By: p}
@@ -93,8 +93,8 @@ func (p Player) Claim(holder, host string, ranOut bool) ([]Event, error) {
 // ErrNotPlaying means that a later claim has replaced the caller's claim.
 var ErrNotPlaying = errors.New("the lease was taken over")
 
-// Renew extends the lease of a claim. It fails with ErrNotPlaying if a later
-// claim has replaced it.
+// Renew extends the lease of a claim. It fails with ErrNotPlaying if a later claim
+// has replaced that claim.
 func (p Player) Renew(holder string, generation uint64) ([]Event, error) {
 	if !p.is(holder, generation) {
 		return nil, ErrNotPlaying
@@ -103,7 +103,7 @@ func (p Player) Renew(holder string, generation uint64) ([]Event, error) {
 }
 
 // Release ends the lease of a claim. It returns no event if a later claim has
-// replaced it.
+// replaced that claim.
 func (p Player) Release(holder string, generation uint64) ([]Event, error) {
 	if !p.is(holder, generation) {
 		return nil, nil

@@ -22,17 +22,17 @@ import (
 // The checks, in the order in which a Report lists them. Match skips the checks
 // for which it has no evidence.
 const (
-	CheckRecord     = "record"     // the shape of the record and of every event; their times and numbers
+	CheckRecord     = "record"     // the shape, times and numbers of the record and its events
 	CheckID         = "id"         // the id is derived from the position of the match's table on the ladder
 	CheckSeating    = "seating"    // the table that the ladder's signed tree contains
 	CheckCommitment = "commitment" // the commitment is the hash of the server seed
 	CheckSeedKey    = "seed key"   // the server seed is derived from the published key
-	CheckBeacon     = "beacon"     // the round that the seating names, its time and its signature
+	CheckBeacon     = "beacon"     // the beacon round that the seating names, with its time and signature
 	CheckSeed       = "seed"       // the seed is derived from the server seed and either the beacon or the nonces
 	CheckSeats      = "seats"      // the seed determines the seat of each bot
 	CheckBoard      = "board"      // hexes, tokens, ports, bandit
-	CheckDice       = "dice"       // every roll, and the seat that rolls
-	CheckAnswers    = "answers"    // every answer is legal; each development card came from the deck
+	CheckDice       = "dice"       // every roll, and the seat that rolled
+	CheckAnswers    = "answers"    // every answer is legal, and each development card came from the deck
 	CheckRefusals   = "refusals"   // every refused answer breaks the rule that the log names
 	CheckDefaults   = "defaults"   // every default follows from the rules
 	CheckStrikes    = "strikes"    // every strike, and every resignation
@@ -59,12 +59,13 @@ type Check struct {
 	Because string `json:"because,omitempty"` // the reason if the check, or a part of it, was skipped
 }
 
-// Difference is the first place where the log differs from the recomputed match.
+// Difference describes the first place where the log differs from the recomputed
+// match.
 type Difference struct {
 	Check   string `json:"check"`
 	Seq     int    `json:"seq"`     // the number of the event; 0 for a difference in the record outside its replay
 	Log     string `json:"log"`     // the value in the log
-	Follows string `json:"follows"` // the value that follows from the seed and the earlier events
+	Follows string `json:"follows"` // the expected value, which follows from the seed and the earlier events
 }
 
 // Error describes the difference in one line.
@@ -95,15 +96,14 @@ type Evidence struct {
 	Ladder      *Ladder            // must watch the match (see NewLadder); nil if unknown
 	Seatings    map[string]Seating // from the ladder's signed tree, by match; nil if the tree is unknown
 	Beacons     []Beacon           // the chains that the caller trusts
-	HouseBots   map[string]bool    // by bot: whether the house owns the bot; the owner of a missing bot is unknown
+	HouseBots   map[string]bool    // by bot: whether the house owns the bot; a bot that is missing here has an unknown owner
 	Notes       map[string][]Note  // an owner's notes, by match; nil if unknown
 	Required    bool               // the record comes from an arena, so it must have a proof
 }
 
-// Beacon is a chain that the caller trusts, with the function that checks the
-// signature of a round. The domain packages contain no BLS code, so the caller
-// supplies this function. If the chain has no period, the times of its rounds
-// are not checked.
+// Beacon is a chain that the caller trusts. Verify checks the signature of a round.
+// The domain packages contain no BLS code, so the caller supplies Verify. If the
+// chain has no period, the audit does not check the times of its rounds.
 type Beacon struct {
 	beacon.Chain
 
@@ -133,7 +133,7 @@ type audit struct {
 	evidence   Evidence
 	checks     [len(order)]Check // in the order of a Report; unused checks have no name
 	difference *Difference
-	heard      [game.MaxSeats]bool // the replay has an answer from the seat, even if it is nonsense
+	heard      [game.MaxSeats]bool // whether the replay has an answer from the seat, even a nonsensical one
 }
 
 func (a *audit) check(name string) *Check {
@@ -142,7 +142,7 @@ func (a *audit) check(name string) *Check {
 	return c
 }
 
-// made counts n more values that a check compared and found equal.
+// made records that a check compared n more values and found them equal.
 func (a *audit) made(name string, n int) {
 	c := a.check(name)
 	c.Made = true
@@ -151,7 +151,7 @@ func (a *audit) made(name string, n int) {
 
 func (a *audit) skipped(name, because string) { a.check(name).Because = because }
 
-// differs sets the difference to report, unless an earlier one is already set.
+// differs sets the difference to report, unless one is already set.
 func (a *audit) differs(check string, seq int, log, follows string) {
 	if a.difference == nil {
 		a.difference = &Difference{check, seq, log, follows}

@@ -11,7 +11,7 @@ import (
 	"hexarena/domain/audit/sample"
 )
 
-// verify recomputes a record with all the evidence of its sample arena.
+// verify recomputes a record with all the evidence that its sample arena has.
 func verify(t testing.TB, record []byte, e audit.Evidence) audit.Report {
 	t.Helper()
 	r, err := audit.Parse(record)

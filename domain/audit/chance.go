@@ -32,8 +32,8 @@ func (a *audit) chance() {
 	}
 }
 
-// withoutProof handles a match that no arena seated. Its seed was chosen,
-// not derived.
+// withoutProof handles a match that no arena seated. The seed of such a match was
+// chosen, not derived.
 func (a *audit) withoutProof() {
 	if a.evidence.Required {
 		a.differs(CheckCommitment, 0, "neither commitment nor proof", "both, as in every match of an arena")
@@ -45,7 +45,7 @@ func (a *audit) withoutProof() {
 	}
 }
 
-// proofFits reports whether the proof has a table and nonces for every seat.
+// proofFits reports whether the proof's table and nonces cover every seat.
 func (a *audit) proofFits() bool {
 	r := a.record
 	p := r.proof

@@ -50,9 +50,9 @@ func seatOrNobody(seat *int) int {
 	return *seat
 }
 
-// readEvent reads an event of a replay. Unknown fields are errors, because the
-// audit could not check their values. before is the time of the previous event,
-// which is known to be valid. For the first event, before is empty.
+// readEvent reads an event of a replay. Unknown fields are errors, because the audit
+// could not check their values. before is the time of the previous event, which is
+// known to be valid. It is empty for the first event.
 func readEvent(r *strictjson.Reader, before string) event {
 	e := event{seat: nobody}
 	var data string

@@ -14,7 +14,7 @@ type played struct {
 	match.ActionPlayed
 	answer match.Answer
 	err    error // why the action could not be read
-	whole  bool  // the action has only the fields of its schema
+	whole  bool  // whether the action has only the fields of its schema
 }
 
 func readAction(r *strictjson.Reader, seat int) *played {
@@ -36,7 +36,7 @@ func readAction(r *strictjson.Reader, seat int) *played {
 	return d
 }
 
-// sameText reports whether JSON equals sent, except for white space.
+// sameText reports whether action equals sent, apart from white space.
 func sameText(action, sent []byte) bool {
 	if bytes.Equal(action, sent) {
 		return true
@@ -45,9 +45,9 @@ func sameText(action, sent []byte) bool {
 	return json.Compact(&b, action) == nil && bytes.Equal(b.Bytes(), sent)
 }
 
-// isDefault reports whether p is the expected default. The fields of its action
-// may be in a different order. An extra field, such as talk, makes the JSON
-// longer, so the comparison of lengths finds it.
+// isDefault reports whether p is the expected default. The fields of its action may
+// be in a different order. isDefault also compares the lengths of the JSON, which
+// shows an extra field such as talk.
 func (p *played) isDefault(want match.ActionPlayed) bool {
 	if !p.whole || !p.Default || p.Seat != want.Seat || p.Decision != want.Decision || p.Kind != want.Kind ||
 		p.ElapsedMs != nil || p.Collected != nil || len(p.answer.Sent) != len(want.Action) {

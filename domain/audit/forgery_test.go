@@ -38,16 +38,15 @@ func (f forged) is(i int, k string) bool {
 	return i >= 0 && i < len(f.replay()) && f.event(i)["kind"] == k
 }
 
-// find returns the index of the first event that has the given kind and fitting
-// data, or -1.
+// find returns the index of the first event of the given kind whose data fits, or -1.
 func (f forged) find(kind string, fits func(d object) bool) int {
 	return slices.IndexFunc(f.replay(), func(e any) bool {
 		return e.(object)["kind"] == kind && (fits == nil || fits(e.(object)["data"].(object)))
 	})
 }
 
-// action returns the index of the first answer that has the given name as its
-// kind of decision or as its type of turn action.
+// action returns the index of the first answer to the named kind of decision, or the
+// first turn action of the named type.
 func (f forged) action(name string) int {
 	return f.find("action", func(d object) bool {
 		return d["default"] == false && (d["kind"] == name || d["action"].(object)["type"] == name)
@@ -94,11 +93,11 @@ type forgery struct {
 	name   string
 	forge  func(f forged) int
 	check  string // the check that finds it
-	inside bool   // the audit finds the forgery with no evidence besides the record
+	inside bool   // whether the audit finds the forgery with only the record
 }
 
-// on calls forge and returns the seq of the event at index i. If i is negative,
-// it only returns -1.
+// on calls forge and returns the seq of the event at index i. If i is negative, on
+// returns -1 without calling forge.
 func on(i int, forge func()) int {
 	if i < 0 {
 		return -1
@@ -107,8 +106,7 @@ func on(i int, forge func()) int {
 	return i + 1
 }
 
-// behind is like on, but it is for forgeries that the audit finds only n events
-// later.
+// behind is like on, for a forgery that the audit finds only n events later.
 func behind(n, i int, forge func()) int {
 	if i < 0 {
 		return -1
@@ -308,7 +306,7 @@ var forgeries = []forgery{
 	{"the end dropped", func(f forged) int { i := f.find("end", nil); return on(i, func() { f.drop(i) }) }, audit.CheckEnd, true},
 	{"an event behind the end", func(f forged) int { i := f.find("end", nil); return behind(1, i, func() { f.double(i) }) }, audit.CheckEnd, true},
 	{"an ended match called aborted", func(f forged) int { f.object["status"] = "aborted"; return len(f.replay()) }, audit.CheckEnd, true},
-	// The order of events, and the other fields of the record.
+	// Forgeries of the order of events and of the other fields of the record.
 	{"an event dropped", func(f forged) int { i := f.find("roll", nil); return on(i, func() { f.drop(i) }) }, audit.CheckDice, true},
 	{"an event doubled", func(f forged) int { i := f.find("roll", nil); return behind(1, i, func() { f.double(i) }) }, audit.CheckAnswers, true},
 	{"an event dropped, its number too", func(f forged) int {
@@ -357,7 +355,7 @@ func pool(t testing.TB) ([][]byte, audit.Evidence) {
 	}
 }
 
-// apply makes a forgery in the first record in which the forgery is possible.
+// apply forges the first record that allows the given forgery.
 func apply(t testing.TB, f forgery, records [][]byte) (text []byte, seq int) {
 	t.Helper()
 	for _, record := range records {

@@ -9,19 +9,18 @@ import (
 	"hexarena/domain/rating"
 )
 
-// Ladder recomputes one mode's ladder from its stream. It starts at the first
-// event. It repeats every seating with the listed candidates, and compares every
-// rating to the last bit. NewLadder makes one. Set Beacons and SeedKeys before
-// the first event.
+// Ladder recomputes one mode's ladder from the first event of its stream. It repeats
+// every seating with the listed candidates, and compares every rating to the last
+// bit. NewLadder makes a Ladder. Set Beacons and SeedKeys before the first event.
 type Ladder struct {
 	Totals   LadderTotals
 	Beacons  []Beacon           // the chains that the caller trusts; if empty, rounds are not checked
-	SeedKeys map[string]SeedKey // by id; if nil, commitments are not recomputed
+	SeedKeys map[string]SeedKey // by id; if nil, commitments are not checked
 
-	platformKey string // base64; if empty, ids are not recomputed
+	platformKey string // base64; if empty, ids are not checked
 	state       ladder.Ladder
 	tick        time.Time         // of the latest seating
-	watched     map[string]*entry // by match; nil if not seated yet
+	watched     map[string]*entry // by match; an entry is nil until its match is seated
 }
 
 // LadderTotals counts what a ladder contains.
@@ -30,17 +29,17 @@ type LadderTotals struct {
 	Tables  int `json:"tables"`
 	Rated   int `json:"rated"`   // matches
 	Voided  int `json:"voided"`  // matches
-	Changes int `json:"changes"` // of ratings, one for each seat
-	Bots    int `json:"bots"`    // that were seated at least once
+	Changes int `json:"changes"` // rating changes, one for each seat
+	Bots    int `json:"bots"`    // bots that were seated at least once
 
 	Voids       map[string]int `json:"voids"`       // the voided matches by cause: wall_clock, operator or beacon
 	Seatings    int            `json:"seatings"`    // events that seat tables
-	Repeated    int            `json:"repeated"`    // seatings that were repeated, because they list their candidates
-	Beacon      int            `json:"beacon"`      // tables whose seating names a round of a beacon
+	Repeated    int            `json:"repeated"`    // repeated seatings; a seating can be repeated only if it lists its candidates
+	Beacon      int            `json:"beacon"`      // tables whose seating names a beacon round
 	Rounds      int            `json:"rounds"`      // seatings whose round was compared with the tick
 	Commitments int            `json:"commitments"` // tables whose commitment was recomputed from a published seed key
 
-	Rests    []int64            `json:"restMs"`   // the different rests that the repeated seatings name, in order of appearance
+	Rests    []int64            `json:"restMs"`   // the distinct rest times of the repeated seatings, in order of appearance
 	Warnings map[string]Warning `json:"warnings"` // by one of the constants below
 }
 
@@ -51,9 +50,9 @@ const (
 	Backdated     = "backdated"      // the tick is earlier than that of the previous seating
 )
 
-// Warning counts seatings that fit the rules, but may have let the arena choose a
-// seed. They are not differences, because an honest operator can cause them too:
-// a clock may jump, or the arena may be restarted without --beacon.
+// Warning counts seatings that follow the rules, but may have allowed the arena to
+// choose a seed. Such a seating is not a difference, because an honest operator can
+// also cause it: a clock may jump, or the arena may be restarted without --beacon.
 type Warning struct {
 	Count int    `json:"count"`
 	First uint64 `json:"first"` // revision of the first such seating
@@ -63,7 +62,7 @@ type Warning struct {
 type entry struct {
 	Seating
 	status string
-	why    string             // the reason in its MatchVoided; empty unless the match was aborted
+	why    string             // the reason in the MatchVoided event; empty unless the match was aborted
 	rated  []ladder.RatedSeat // nil unless it is completed
 }
 
@@ -85,9 +84,9 @@ func (d *LadderDifference) Error() string {
 	return fmt.Sprintf("%s: the log has %s; expected %s", where, d.Log, d.Follows)
 }
 
-// NewLadder returns a mode's ladder before its first event. The ladder
-// remembers the matches whose ids are in watch, so that Evidence can use them.
-// platformKey is in base64, or empty if unknown.
+// NewLadder returns a mode's ladder before its first event. The ladder remembers the
+// matches whose ids are in watch, for use in Evidence. platformKey is in base64, or
+// empty if unknown.
 func NewLadder(mode, platformKey string, watch ...string) *Ladder {
 	l := &Ladder{
 		Totals: LadderTotals{Voids: map[string]int{}, Warnings: map[string]Warning{}}, platformKey: platformKey,
@@ -99,8 +98,8 @@ func NewLadder(mode, platformKey string, watch ...string) *Ladder {
 	return l
 }
 
-// Add recomputes the next event of the stream. at is the event's time according
-// to the arena, and bots rest from that time. Add returns a *LadderDifference if
+// Add recomputes the next event of the stream. at is the event's time according to
+// the arena; the bots' rest begins at that time. Add returns a *LadderDifference if
 // the event differs, or another error if it cannot read the event.
 func (l *Ladder) Add(revision uint64, at time.Time, eventType string, data []byte) error {
 	mode := l.state.Mode()

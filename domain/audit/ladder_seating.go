@@ -14,10 +14,9 @@ import (
 	"hexarena/domain/seed"
 )
 
-// seat checks a seating. Every table must have four bots, except that the last
-// one may have three. No bot may be in another match, and the bots must be in
-// descending order of rating. If the event lists its candidates, seat also
-// repeats the arena's decision.
+// seat checks a seating. Every table must have four bots, but the last one may have
+// three. No bot may be in another match, and the bots must be in descending order of
+// rating. If the event lists its candidates, seat also repeats the arena's decision.
 func (l *Ladder) seat(e ladder.TablesSeated, at time.Time) *LadderDifference {
 	if d := l.tables(e); d != nil {
 		return d
@@ -67,10 +66,10 @@ func (l *Ladder) tables(e ladder.TablesSeated) *LadderDifference {
 	return nil
 }
 
-// repeat seats the listed candidates again, with the tick and the rest time of the
-// event. The resulting tables must be the same as in the event. The list must be
-// in ladder order, and it must not contain a bot that is resting or in a match.
-// Events from older arenas list no candidates.
+// repeat seats the listed candidates again, with the event's tick and rest time. The
+// result must be the same tables as in the event. The list must be in ladder order,
+// and it must not contain a bot that is resting or in a match. Events from older
+// arenas list no candidates.
 func (l *Ladder) repeat(e ladder.TablesSeated) *LadderDifference {
 	if e.Candidates == nil {
 		if l.Totals.Repeated > 0 {
@@ -109,8 +108,8 @@ func (l *Ladder) repeat(e ladder.TablesSeated) *LadderDifference {
 	return nil
 }
 
-// candidates requires that every listed candidate may be seated, and that the
-// candidates are in the order of want.
+// candidates requires that every listed candidate is free and rested, and that the
+// candidates are listed in the same order as in want.
 func (l *Ladder) candidates(e, want ladder.TablesSeated, t ladder.Tick) *LadderDifference {
 	if e.RestMs < 0 {
 		return differ("", fmt.Sprintf("a rest of %d ms", e.RestMs), "a rest of 0 ms or more")
@@ -153,7 +152,7 @@ func idAt(e ladder.TablesSeated, i int) string {
 	return e.Tables[i].MatchID
 }
 
-// round checks the round that a seating names. The round must be of a trusted
+// round checks the round that a seating names. The round must belong to a trusted
 // chain, and must not have existed at the tick.
 func (l *Ladder) round(e ladder.TablesSeated) *LadderDifference {
 	if e.Beacon == nil || len(l.Beacons) == 0 {

@@ -23,7 +23,7 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// ladderVectors holds the test vectors of the beacon, of ladders and of their
+// ladderVectors holds the test vectors for the beacon, for ladders and for their
 // trees.
 type ladderVectors struct {
 	BeaconSeeds     []beaconSeedVector    `json:"beaconSeeds"`
@@ -100,7 +100,7 @@ func (v *ladderVectors) addLadders(t testing.TB) {
 	v.addForgeries(t)
 }
 
-// addLadder adds a ladder after some ticks, and its tree.
+// addLadder adds a ladder after the given number of ticks, with its tree.
 func (v *ladderVectors) addLadder(t testing.TB, a *sample.Arena, ticks int) {
 	t.Helper()
 	var records [][]byte
@@ -131,7 +131,7 @@ func (v *ladderVectors) addLadder(t testing.TB, a *sample.Arena, ticks int) {
 	v.Ladders = append(v.Ladders, l)
 }
 
-// addForgeries adds events of ladders that do not follow from the events before
+// addForgeries adds forged ladder events, which do not follow from the events before
 // them.
 func (v *ladderVectors) addForgeries(t testing.TB) {
 	t.Helper()
@@ -193,8 +193,8 @@ func (v *ladderVectors) addForgeries(t testing.TB) {
 	add("a void of a match that was not seated", mixed, void, func(o object) { o["match"] = "4c31cec2-74ae-5613-8a75-de38fcafde6c" })
 }
 
-// missing returns, as a candidate, a bot of the first ladder that a seating does
-// not list.
+// missing finds a bot of the first ladder that a seating does not list, and returns
+// it as a candidate.
 func (v *ladderVectors) missing(t testing.TB, seating object) object {
 	t.Helper()
 	begin := open(t, []byte(v.Ladders[0].Events[0].Data)).object

@@ -17,7 +17,7 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// logVectors holds the test vectors of the signed log.
+// logVectors holds the test vectors for the signed log.
 type logVectors struct {
 	Leaves        []leafVector        `json:"leaves"`
 	Heads         []headVector        `json:"heads"`
@@ -74,8 +74,8 @@ func (r *tree) hashes(n proof.Nodes, err error) [][]byte {
 	return hashes
 }
 
-// addLog adds the vectors of a log that begins with the given matches, and of
-// some heads of this log.
+// addLog adds the vectors for a log that begins with the given matches, and for some
+// heads of this log.
 func (v *logVectors) addLog(t testing.TB, matches []json.RawMessage) {
 	t.Helper()
 	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize))
@@ -140,8 +140,8 @@ func TestVectorsOfTheLog(t *testing.T) {
 	}
 }
 
-// The Python checker verifies that a record is in the tree of a head. It also
-// finds changes to the record that only the tree reveals.
+// The Python checker verifies that a record is in the tree of a head. It also finds
+// those changes to the record that only the tree reveals.
 func TestPythonChecksInclusion(t *testing.T) {
 	v := readVectors(t)
 	var at inclusionVector

@@ -12,8 +12,9 @@ import (
 	"hexarena/domain/strictjson"
 )
 
-// Note is an owner's note about one bot at the start of a match. It contains
-// the nonce that the bot sent, and the headers of the upgrade request.
+// Note is an owner's note about one bot at the start of a match. It contains the
+// nonce that the bot sent and the values that the bot read from the headers of the
+// upgrade request.
 type Note struct {
 	Bot        string
 	Nonce      *string
@@ -113,9 +114,9 @@ func numberOf(r *beacon.Round) string {
 	return fmt.Sprintf("round %d", r.Round)
 }
 
-// lateDial reports that the arena dialed a bot after the round had appeared,
-// when the arena already knew the seed. Late dials also happen after an outage
-// or a crash, so they do not count as differences.
+// lateDial reports that the arena dialed a bot after the round had appeared. At that
+// time, the arena already knew the seed. Late dials also happen after an outage or a
+// crash, so a late dial is not a difference.
 func (a *audit) lateDial(n Note) {
 	r := a.record.proof.Beacon
 	if a.difference != nil || n.At.IsZero() {

@@ -22,8 +22,8 @@ import (
 	"hexarena/domain/seed"
 )
 
-// These tests play a dishonest operator. docs/audit.md lists what makes each
-// fraud visible. The tests of cmd/arena/verify repeat some of these tests over
+// In these tests, the operator is dishonest. docs/audit.md says how each fraud
+// becomes visible. The tests of cmd/arena/verify repeat some of these tests over
 // HTTP.
 
 // fakeChain is a beacon whose signatures are hashes, because the domain
@@ -57,7 +57,7 @@ func beaconArena(t testing.TB) (a *sample.Arena, record []byte) {
 	return a, a.Tick()[0]
 }
 
-// evidenceOf returns everything that an auditor can know about an arena's
+// evidenceOf returns all the evidence that an auditor can have about an arena's
 // match.
 func evidenceOf(t testing.TB, a *sample.Arena, id string) audit.Evidence {
 	t.Helper()
@@ -96,8 +96,8 @@ func TestAMatchWithABeaconVerifies(t *testing.T) {
 	require.Contains(t, checkOf(r, audit.CheckBeacon).Because, "the seating is unknown")
 }
 
-// setRound replaces the round of a record. It also derives the seed from the
-// round, as an operator would.
+// setRound replaces the round of a record and derives the seed from the new round, as
+// a dishonest operator would.
 func setRound(t testing.TB, f forged, n uint64, signature []byte) {
 	t.Helper()
 	round := beacon.NewRound(beacon.Named{Chain: fakeChain().Hash, Round: n}, signature)
@@ -162,11 +162,11 @@ func TestForgedBeaconsAreFound(t *testing.T) {
 	}
 }
 
-// Without a beacon, and if no bot at the table sends a nonce, the operator knows every
-// seed in advance and can try seed keys until one gives a convenient seed. Every check
-// passes, but the report says that only the arena contributed to the seed. With a
-// beacon, trying keys is useless, because the seed also depends on a round that does
-// not exist yet.
+// If there is no beacon and no bot at the table sends a nonce, the operator knows
+// every seed in advance and can try seed keys until one gives a convenient seed.
+// Every check passes, but the report says that only the arena contributed to the
+// seed. With a beacon, trying keys is useless, because the seed also depends on a
+// round that does not exist yet.
 func TestSeedKeysGroundWithAndWithoutABeacon(t *testing.T) {
 	id := ladder.MatchID(sample.PlatformKey, ladder.Standard, 0, 0)
 	rolls := func(s seed.Seed) (sevens int) {
@@ -348,11 +348,12 @@ func TestDishonestSeatingsAreFound(t *testing.T) {
 }
 
 // After ten misses in a row, a bot rests for three hours. Misses before its latest
-// change of status do not count. Both checkers repeat this to the millisecond.
+// change of status do not count. Both checkers reproduce this rest to the
+// millisecond.
 func TestLongRestsAreRepeated(t *testing.T) {
 	const seating, exactly = 20, 3 * time.Hour // the eleventh seating
 	for name, c := range map[string]struct {
-		rest, changed time.Duration // since the latest and the first miss
+		rest, changed time.Duration // time since the latest miss and since the first one
 		rested        bool
 	}{
 		"three hours":               {exactly, -time.Hour, true},
@@ -389,9 +390,9 @@ func TestLongRestsAreRepeated(t *testing.T) {
 	}
 }
 
-// suspiciousLadder returns a ladder that has no difference, but in which each kind
-// of warning applies to some seating. The seatings use two different rest times.
-// It also returns the revisions of the four seatings.
+// suspiciousLadder returns a ladder without differences, and the revisions of its
+// four seatings. Each kind of warning applies to at least one seating. The seatings
+// use two different rest times.
 func suspiciousLadder(t testing.TB) (list []stored, seatings []int) {
 	t.Helper()
 	l := sample.NewBeaconLadder(9, &sample.Beacon{Chain: fakeChain(), Sign: fakeSignature})
@@ -449,8 +450,9 @@ func TestABotThatIsNotListedIsNotFound(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// An operator seats tables and voids them until the seeds suit the operator. No
-// single event is wrong, so only the number of voids by cause shows it.
+// An operator keeps voiding tables and seating new ones until the seeds are
+// convenient. No single event is wrong, so only the number of voids by cause reveals
+// the fraud.
 func TestVoidsAreCountedByCause(t *testing.T) {
 	l := sample.NewBeaconLadder(4, &sample.Beacon{Chain: fakeChain(), Sign: fakeSignature})
 	for _, why := range []string{ladder.WhyOperator, ladder.WhyOperator, ladder.WhyWallClock, ladder.WhyBeacon} {

@@ -54,10 +54,10 @@ type whole struct {
 	files   []string
 }
 
-// playWhole plays a ladder until a number of matches are rated. The ladder
-// contains ties, strikes, missed matches, bots that are activated again, aborts for
-// both reasons, and voids because of the beacon. The files contain every nth record,
-// starting with record 0, where n is the parameter every.
+// playWhole plays a ladder until a number of matches are rated. The ladder contains
+// ties, strikes, missed matches, reactivated bots, aborts for both reasons, and
+// matches that were voided because their beacon round did not appear. The files
+// contain records 0, every, 2·every and so on.
 func playWhole(t testing.TB, rated, every int) *whole {
 	t.Helper()
 	w := &whole{dir: t.TempDir(), beacon: signedBeacon()}
@@ -131,7 +131,7 @@ func leavesOf(t testing.TB, records [][]byte) map[string]string {
 	return leaves
 }
 
-// matchOf returns the match that an event closes, or an empty string.
+// matchOf returns the id of the match that an event ends, or an empty string.
 func matchOf(e ladder.Event) string {
 	switch e := e.(type) {
 	case ladder.RatingsChanged:
@@ -241,9 +241,9 @@ func TestAuditLongPythonAgreesOnAWholeLadder(t *testing.T) {
 	agreeOnAWholeLadder(t, 1000, 1)
 }
 
-// The Python checker finds a change to a single bit of any file, except in the
-// parts that nothing commits to: the times of a ladder's events, the origin and
-// the signature of the checkpoint, and the thinking times, which are in no leaf.
+// The Python checker finds a change to a single bit of any file, except in the parts
+// that nothing commits to: the times of a ladder's events, the origin and the
+// signature of the checkpoint, and the thinking times, which no leaf contains.
 func TestPythonFindsAChangedBit(t *testing.T) {
 	w := playWhole(t, 12, 1)
 	rng := logtest.Random(t)
@@ -273,8 +273,8 @@ func TestPythonFindsAChangedBit(t *testing.T) {
 	}
 }
 
-// sameEscape reports whether the change affects only the case of a hex digit in
-// a JSON escape. Such a change does not alter the value.
+// sameEscape reports whether a flipped bit only changes the case of a hex digit in a
+// JSON escape, which leaves the value unchanged.
 func sameEscape(text, whole []byte, at int) bool {
 	return bytes.EqualFold(text[at:at+1], whole[at:at+1]) && regexp.MustCompile(`\\u[0-9a-fA-F]{1,4}$`).Match(whole[max(0, at-5):at+1])
 }
@@ -331,15 +331,15 @@ not checked: `, seatings[3], seatings[3], seatings[1]))
 	require.Contains(t, out, "; seed keys: the response of /log/keys is missing; ")
 }
 
-// pythonOn checks stored events with the Python checker. It has the chain and the seed
-// key of foldWith.
+// pythonOn checks stored events with the Python checker, using the same chain and
+// seed key as foldWith.
 func pythonOn(t testing.TB, list []stored) (out string, status int) {
 	t.Helper()
 	return python(t, "--ladder", ladder.Standard, pageOf(t, list), arenaFile(t), file(t, inJSON(t, seedKeys())))
 }
 
-// pythonDiffers requires that the Python checker finds the first difference at a
-// revision.
+// pythonDiffers requires that the Python checker finds the first difference at the
+// given revision.
 func pythonDiffers(t testing.TB, list []stored, revision int) {
 	t.Helper()
 	out, status := pythonOn(t, list)

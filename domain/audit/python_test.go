@@ -29,7 +29,8 @@ func python(t testing.TB, args ...string) (out string, status int) {
 	return out, status
 }
 
-// runPython is like python, for input that the checker may be unable to read.
+// runPython is like python, but also for input that the checker may be unable to
+// read.
 func runPython(t testing.TB, args ...string) (out, problems string, status int) {
 	t.Helper()
 	if _, err := exec.LookPath("python3"); err != nil {
@@ -111,8 +112,8 @@ func TestPythonFindsForgeries(t *testing.T) {
 	t.Logf("%d forgeries", len(want))
 }
 
-// If one value of a replay changes, both checkers find the change at the same
-// place, or neither finds anything.
+// After a change to one value of a replay, both checkers find the same difference, or
+// neither finds any.
 func TestPythonAgreesOnBrokenRecords(t *testing.T) { agreeOnBroken(t, 40) }
 
 func TestSoakPythonAgreesOnBrokenRecords(t *testing.T) {

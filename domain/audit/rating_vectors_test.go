@@ -11,12 +11,12 @@ import (
 	"hexarena/domain/rating"
 )
 
-// The rating vectors expose a checker that rounds even one step differently
-// from docs/audit.md. To choose the vectors, this file rates matches step by
-// step, as that page describes, and has a wrong variant of each step.
+// The rating vectors expose a checker that rounds even one step differently from
+// docs/audit.md. To choose the vectors, this file implements the steps of that page,
+// and a wrong variant of each step.
 
-// A step is one step of the definition that can be changed. The zero value
-// changes no step.
+// step names a step of the definition that a wrong variant changes. The zero value
+// means that all steps are correct.
 type step int
 
 const (
@@ -135,7 +135,7 @@ func (s step) rate(before []rating.Rating, placements []int) []rating.Rating {
 	return after
 }
 
-// stepwise implements the definition in docs/audit.md, with one changed step.
+// stepwise implements the definition in docs/audit.md, with one step changed.
 type stepwise struct {
 	step
 	mu         []float64
@@ -144,7 +144,7 @@ type stepwise struct {
 	t, c       float64
 }
 
-// pick returns with if s is the given changed step, and value otherwise.
+// pick returns the parameter with if s equals changed. Otherwise it returns value.
 func (s step) pick(changed step, with, value float64) float64 {
 	if s == changed {
 		return with
@@ -152,7 +152,7 @@ func (s step) pick(changed step, with, value float64) float64 {
 	return value
 }
 
-// order returns 0 … n−1, in reverse if s is the given changed step.
+// order returns 0 … n−1, in reverse order if s equals changed.
 func (s step) order(changed step, n int) []int {
 	order := make([]int, n)
 	for i := range order {
@@ -352,17 +352,18 @@ func (m stepwise) rate(i int) rating.Rating {
 	return r
 }
 
-// ratingSeed is the seed of the vectors of ratings. A vector never changes.
+// ratingSeed is the random seed for the rating vectors. A vector never changes.
 const ratingSeed = 16
 
 const (
-	ratingVectors = 440 // number of vectors that are drawn at random
-	caughtBy      = 10  // minimum number of vectors that show each changed step
+	ratingVectors = 440 // number of vectors drawn at random, without selection
+	caughtBy      = 10  // minimum number of vectors in which each changed step gives a different result
 )
 
-// addRatings adds matches in which each changed step shows in at least caughtBy
-// results. It first draws most of the vectors at random. Then it draws more, and
-// keeps only vectors that show a step for which there are too few.
+// addRatings adds matches, so that each changed step gives a different result in at
+// least caughtBy of them. It first draws most of the vectors at random. Then it draws
+// more, but keeps a vector only if it shows a step that too few vectors have shown so
+// far.
 func (v *vectors) addRatings(t testing.TB) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(ratingSeed, ratingSeed))
@@ -394,8 +395,8 @@ func (v *vectors) addRatings(t testing.TB) {
 	}
 }
 
-// shows reports whether a changed step changes the result of a match. If the
-// step is part of exp, shows first compares only exp, which is faster.
+// shows reports whether a changed step changes the result of a match. If the step is
+// part of exp, shows first compares only the results of exp, which is faster.
 func (s step) shows(before []rating.Rating, placements []int) bool {
 	if s >= log2eHigh && s <= libraryExp {
 		m := newStepwise(s, before, placements)
@@ -455,8 +456,8 @@ func drawHalf(rng *rand.Rand) (before []rating.Rating, placements []int) {
 	return before, placements
 }
 
-// The stepwise definition gives the arena's ratings. Every change to one of its
-// steps shows in at least caughtBy vectors, and in most cases in many more.
+// The stepwise definition gives the same ratings as the arena. Each changed step
+// gives a different result in at least caughtBy vectors, and usually in many more.
 func TestEveryRoundingStepOfARatingShows(t *testing.T) {
 	v := readVectors(t)
 	require.GreaterOrEqual(t, len(v.Ratings), 500)

@@ -30,7 +30,7 @@ type Record struct {
 	seed       seed.Seed
 	seeded     bool // the seed is published
 	commitment *seed.Seed
-	proof      *match.Proof // nil, like the commitment, if no arena seated the match
+	proof      *match.Proof // nil if no arena seated the match; the commitment is then empty
 	thinking   []int        // nil if the record has no thinking times
 	events     []event
 	flaw       *Difference // the first event of the replay that could not be read, or nil

@@ -12,7 +12,7 @@ import (
 	"hexarena/domain/audit/sample"
 )
 
-// small returns a short record: a match aborted in its first turns.
+// small returns the short record of a match that was aborted in its first turns.
 func small(t testing.TB) []byte {
 	t.Helper()
 	for chance := uint64(1); ; chance++ {
@@ -69,7 +69,7 @@ func TestWhiteSpaceDoesNotMatter(t *testing.T) {
 	require.Nil(t, verify(t, b.Bytes(), audit.Evidence{}).Difference)
 }
 
-// A match that no arena seated has a seed but no proof.
+// The record of a match that no arena seated has a seed but no proof.
 func TestAMatchWithoutAProof(t *testing.T) {
 	f := open(t, small(t))
 	delete(f.object, "proof")

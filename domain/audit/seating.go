@@ -22,8 +22,8 @@ type Seating struct {
 	Beacon   *beacon.Named // the round that the seed uses; nil without a beacon
 }
 
-// ParseSeatings reads the data of a TablesSeated at a revision. It returns the
-// tables by match.
+// ParseSeatings reads the data of the TablesSeated event at the given revision. It
+// returns the tables by match id.
 func ParseSeatings(revision uint64, data []byte) (map[string]Seating, error) {
 	e, err := decodeLadder(ladder.TablesSeated{}.EventType(), data)
 	if err != nil {
@@ -101,7 +101,7 @@ func (a *audit) beacon(p *match.Proof) {
 	a.round(p.Beacon, s)
 }
 
-// round checks that a round is of a trusted chain, that the chain signed it, and
+// round checks that a round belongs to a trusted chain, that the chain signed it, and
 // that it did not exist at the tick.
 func (a *audit) round(r *beacon.Round, s *Seating) {
 	if len(a.evidence.Beacons) == 0 {
@@ -133,7 +133,7 @@ func (a *audit) round(r *beacon.Round, s *Seating) {
 	a.made(CheckBeacon, 1)
 }
 
-// trusted finds the chain of a named round among the trusted chains.
+// trusted returns the trusted chain to which a named round belongs.
 func trusted(chains []Beacon, n beacon.Named) (*Beacon, *Difference) {
 	i := slices.IndexFunc(chains, func(b Beacon) bool { return b.Hash == n.Chain })
 	if i >= 0 {
@@ -146,9 +146,9 @@ func trusted(chains []Beacon, n beacon.Named) (*Beacon, *Difference) {
 	return nil, &Difference{Check: CheckBeacon, Log: "the beacon chain " + n.Chain, Follows: "a chain that you trust: " + strings.Join(names, ", ")}
 }
 
-// early returns a difference if a seating at tick names a round that appears
-// less than beacon.Margin periods later. It compares round numbers instead of
-// times, because the time of a very large round overflows.
+// early returns a difference if a seating at tick names a round that appears less
+// than beacon.Margin periods later. It compares round numbers instead of times,
+// because the time of a round with a very large number overflows.
 func early(c beacon.Chain, round uint64, tick time.Time) *Difference {
 	first := c.After(tick)
 	if round >= first {

@@ -6,8 +6,8 @@ import (
 	"hexarena/domain/match"
 )
 
-// thinkingTimes compares the record's thinking times with the sums of the times
-// in its events.
+// thinkingTimes compares each seat's thinking time in the record with the sum of the
+// times in the seat's events.
 func (w *walk) thinkingTimes() {
 	r := w.record
 	if r.thinking == nil {

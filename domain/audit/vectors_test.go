@@ -215,7 +215,7 @@ func (v *vectors) addMatches(t testing.TB) {
 	add("a score", i+1, []int{9, 9, 9}, "replay", i, "data", "scores")
 }
 
-// aHex returns a hex that has a token other than 12.
+// aHex returns the index of a hex whose token is not 12.
 func aHex(f forged) int {
 	for i, h := range f.data(0)["hexes"].([]any) {
 		if token := h.(object)["token"]; token != nil && number(token) != 12 {
@@ -225,7 +225,8 @@ func aHex(f forged) int {
 	return -1
 }
 
-// smallest returns the first short match that contains all the words.
+// smallest returns the first record of at most the given length that contains all the
+// words.
 func smallest(t testing.TB, o sample.Options, most int, words []string) []byte {
 	t.Helper()
 	for o.Chance = 1; o.Chance < 3000; o.Chance++ {
@@ -244,8 +245,7 @@ func smallest(t testing.TB, o sample.Options, most int, words []string) []byte {
 
 var vectorsFile = filepath.Join("..", "..", "docs", "audit", "vectors.json")
 
-// The published vectors must never change, so this test must reproduce them
-// exactly.
+// The published vectors never change, so this test must reproduce them exactly.
 func TestVectors(t *testing.T) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -277,7 +277,7 @@ func readVectors(t testing.TB) (v vectors) {
 	return v
 }
 
-// replace sets the value at a path.
+// replace sets the value at a path inside a JSON value.
 func replace(at any, path []any, value any) {
 	for len(path) > 1 {
 		if key, ok := path[0].(string); ok {

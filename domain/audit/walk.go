@@ -19,7 +19,7 @@ type walk struct {
 	talked   uint8 // one bit for each seat that has talked this turn
 	id       int   // of the next decision
 	at       string
-	inAppend bool // if set, the field named at holds the time of the current append
+	inAppend bool // whether the field "at" holds the time of the current append
 	cut      int  // number of refused answers that the log stores only in part
 	thinking [game.MaxSeats]int64
 
@@ -49,8 +49,8 @@ func (a *audit) replay() {
 	w.thinkingTimes()
 }
 
-// run reads the replay one append at a time. All events of an append have the
-// same time. An append ends at the next decision of a seat that still plays.
+// run reads the replay one append at a time. All events of an append have the same
+// time. An append ends when a seat that still plays owes a decision.
 func (w *walk) run() {
 	w.expect(w.check(CheckBoard), match.BoardLaid{BoardData: match.Board(&w.game.Public)})
 	for w.difference == nil && !w.game.Over && (w.next < len(w.record.events) || w.record.flaw != nil) {
@@ -85,8 +85,8 @@ func (w *walk) someoneIsAsked() bool {
 	return seats&^w.resigned != 0
 }
 
-// peek returns the next event. If the replay has ended, it returns nil and
-// records a difference that names the expected event.
+// peek returns the next event. After the last event, it returns nil and records a
+// difference that names the expected event.
 func (w *walk) peek(check string, follows func() string) *event {
 	if w.difference != nil {
 		return nil
@@ -103,8 +103,8 @@ func (w *walk) peek(check string, follows func() string) *event {
 	return e
 }
 
-// missing reports a replay that ends or becomes unreadable before the expected
-// event.
+// missing records that the replay ends, or becomes unreadable, where an event was
+// expected.
 func (w *walk) missing(check, follows string) {
 	if w.record.flaw != nil && w.next == len(w.record.events) {
 		w.audit.difference = w.record.flaw

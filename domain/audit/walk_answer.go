@@ -13,9 +13,9 @@ func describeClose(d match.Decision) string {
 	return fmt.Sprintf("an event that closes decision %d (%v) of seat %d", d.ID, d.Kind, d.Seat)
 }
 
-// close reads the events that close a decision of a seat that still plays.
-// These are either the seat's answer, or its failure, the default and, on the
-// third strike, a resignation.
+// close reads the events that close a decision of a seat that still plays. If the
+// seat answered, this is its answer. If it failed, these are the failure, the default
+// and, on the third strike, the resignation.
 func (w *walk) close(d match.Decision) {
 	e := w.peek(CheckAnswers, func() string { return describeClose(d) })
 	if e == nil {
@@ -152,8 +152,8 @@ func (w *walk) refusedFor(d match.Decision, id int, a match.Answer, err error) s
 	return illegal.Reason
 }
 
-// playDefault checks that the next event is the default of a decision, and
-// plays it.
+// playDefault checks that the next event is the default action for a decision, and
+// plays the default.
 func (w *walk) playDefault(d match.Decision) {
 	if w.difference != nil {
 		return

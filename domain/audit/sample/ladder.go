@@ -11,8 +11,8 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// Ladder is a mode's ladder without games: it draws the placements at random.
-// All its bots are always ready to play. Make one with NewLadder.
+// Ladder is a mode's ladder without games: it draws the placements at random. All its
+// bots are always ready to play. NewLadder makes a Ladder.
 type Ladder struct {
 	Events []ladder.Event // the events of ladder-standard, from revision 0
 	Times  []time.Time    // the times of the events
@@ -41,10 +41,10 @@ func (b *Beacon) named(tick time.Time) *beacon.Named {
 	return &beacon.Named{Chain: b.Hash, Round: b.After(tick)}
 }
 
-// NewLadder returns a ladder with a number of bots before its first event.
+// NewLadder returns a ladder before its first event, with the given number of bots.
 func NewLadder(bots int) *Ladder { return newLadder(bots, 1, PlatformKey) }
 
-// NewBeaconLadder is like NewLadder, for an arena with a beacon.
+// NewBeaconLadder is like NewLadder, but for an arena with a beacon.
 func NewBeaconLadder(bots int, b *Beacon) *Ladder {
 	l := NewLadder(bots)
 	l.beacon = b
@@ -101,8 +101,8 @@ func (l *Ladder) store(events []ladder.Event, err error) []ladder.Event {
 
 func (l *Ladder) below(n int) int { return int(l.rng.Uint64() >> 1 % uint64(n)) }
 
-// results draws the winner. The other bots share second place, or follow in
-// table order.
+// results draws the winner at random. The other bots share second place or are placed
+// in table order.
 func (l *Ladder) results(s ladder.Seating) []ladder.Result {
 	results := make([]ladder.Result, len(s.Bots))
 	first, shared := l.below(len(s.Bots)), l.rng.Uint64()%4 == 0

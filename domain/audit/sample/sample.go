@@ -33,15 +33,15 @@ var SeedKey = []byte("the seed key of the samples 32 b")
 
 // Options describe an arena.
 type Options struct {
-	Chance   uint64 // the seed of the bots' choices
+	Chance   uint64 // the random seed for the bots' choices
 	Bots     int
-	Mischief int  // percentage of answers that fail, for every second bot
-	Build    bool // bots build if they can, so that games end with a win
+	Mischief int  // percentage of failing answers; applies to every second bot
+	Build    bool // whether bots build when they can, so that games end with a win
 	Abort    int  // one in this many matches is aborted; 0 for none
 	Silent   bool // no bot sends a nonce
 	Orders   bool // every second abort is an operator's order
-	Absent   int  // the first bots, up to this number, never answer
-	Activate int  // after every so many ticks, the owners of the absent bots activate them again; 0 for never
+	Absent   int  // this many bots, the first ones, never answer
+	Activate int  // number of ticks after which the owners of the absent bots activate them again; 0 for never
 	Lost     int  // one in this many matches is voided because its round did not appear; 0 for none
 
 	Rest        time.Duration // the usual rest
@@ -67,8 +67,8 @@ func New(o Options) *Arena {
 	return a
 }
 
-// Tick seats every bot, plays all matches to their end, and returns the records
-// of their matches.
+// Tick seats every bot, plays all matches to their end, and returns the records of
+// the matches.
 func (a *Arena) Tick() [][]byte {
 	if a.ticks++; a.options.Activate > 0 && a.ticks%a.options.Activate == 0 {
 		for i := range a.options.Absent {
@@ -190,7 +190,7 @@ func (g *table) step() {
 	g.store(g.state.Settle(outcomes))
 }
 
-// store folds the events of one append.
+// store folds the events of one append into the match.
 func (g *table) store(events []match.Event, err error) {
 	must(err)
 	g.arena.now = g.arena.now.Add(7 * time.Millisecond)
