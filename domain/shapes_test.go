@@ -52,8 +52,8 @@ func decode(kind, name string, data []byte) (e stored, err error) {
 	return nil, err
 }
 
-// shape is a line of the golden file: a stored event. If today's shape differs,
-// the field named reads holds the same event in today's shape.
+// shape is a line of the golden file, which holds a stored event. If the event's
+// shape has changed since, the field reads holds the same event in today's shape.
 type shape struct{ kind, name, data, reads string }
 
 const golden = "testdata/shapes.golden"
@@ -87,8 +87,8 @@ func TestEveryStoredShapeCanBeRead(t *testing.T) {
 	}
 }
 
-// If a shape changes, this test fails until the golden file has the new shape
-// as a new line. The older lines stay, because they must remain readable.
+// If a shape changes, this test fails until a new line in the golden file holds the
+// new shape. The older lines stay, because they must remain readable.
 func TestNoShapeChangesSilently(t *testing.T) {
 	latest := map[string]string{}
 	for _, s := range goldenShapes(t) {

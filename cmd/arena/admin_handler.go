@@ -13,10 +13,9 @@ import (
 	"hexarena/projections"
 )
 
-// adminHandler serves the operators' endpoints. If its address is not on
-// loopback, it serves only /metrics and /ready, because the other endpoints do
-// not authenticate their callers. It refuses all calls that a browser makes on
-// behalf of another site.
+// adminHandler serves the operators' endpoints. If its address is not on loopback, it
+// serves only /metrics and /ready, because the other endpoints do not authenticate
+// their callers. It rejects all calls that a browser makes on behalf of another site.
 func (a *arena) adminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", listen.Metrics(a.collectors()...))
@@ -45,9 +44,9 @@ func (a *arena) collectors() []prometheus.Collector {
 	return all
 }
 
-// ready responds with 200 while every read model and the beacon work. If a read
-// model has stopped, ready responds with 503 and names the event that stopped the
-// model. If the beacon is behind, ready responds with 503 too, because the arena
+// ready responds with 200 while the beacon and all read models work. If a read model
+// has stopped, ready responds with 503 and names the event that stopped the model.
+// While the beacon is behind, ready also responds with 503, because the arena then
 // seats nobody. If the log is available, ready also reports whether the arena is
 // draining.
 func (a *arena) ready(w http.ResponseWriter, r *http.Request) {

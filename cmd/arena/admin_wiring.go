@@ -117,8 +117,8 @@ func (o orders) MaySeat(ctx context.Context) (bool, error) {
 // readyTime limits how long ready waits for the log.
 const readyTime = time.Second
 
-// draining reports whether the arena is draining. known is false if the log does not
-// respond.
+// draining reports whether the arena is draining. If the log does not respond, known
+// is false.
 func (a *arena) draining(ctx context.Context) (draining, known bool) {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()

@@ -12,8 +12,8 @@ import (
 )
 
 // public returns the public events of a match as strings. Each string contains the
-// event's type and its JSON without times. claims is how often the match was
-// claimed.
+// event's type and its JSON, without the times. claims is the number of times that a
+// referee claimed the match.
 func public(t testing.TB, events []match.Event) (list []string, claims int) {
 	t.Helper()
 	for _, e := range events {
@@ -36,8 +36,9 @@ func public(t testing.TB, events []match.Event) (list []string, claims int) {
 	return list, claims
 }
 
-// rehearsal plays a match again without faults. It uses the same seating and server
-// seed, but new bots. It returns the events, and a map from decision ids to requests.
+// rehearsal plays a match again, with the same seating and server seed, but with new
+// bots and without faults. It returns the events, and a map from decision ids to
+// requests.
 func rehearsal(t testing.TB, started match.Started, server seed.Seed) ([]match.Event, map[int]string) {
 	t.Helper()
 	m := match.New(server)
@@ -83,7 +84,7 @@ func seating(t testing.TB, started match.Started) match.Seating {
 	return s
 }
 
-// audit requires that the arena lost no event of the matches, stored none twice,
+// audit requires that the arena lost no event of the matches, stored no event twice,
 // and gave these good players no strikes. It returns the number of events that it
 // compared, and the number of claims.
 func (c *matchHistory) audit(t testing.TB, players []*testBot) (compared, claimed int) {
@@ -121,9 +122,10 @@ func (c *matchHistory) audit(t testing.TB, players []*testBot) (compared, claime
 	return compared, claimed
 }
 
-// auditMemory compares a bot's memory of a match with the log. A decision always
-// has the same request. No socket shows an older state than an earlier socket did.
-// Each answer that had an effect is stored as the bot sent it.
+// auditMemory compares a bot's memory of a match with the log. All requests for the
+// same decision must be equal. A socket must not show an older state than an earlier
+// socket did. Each answer that had an effect must be stored exactly as the bot sent
+// it.
 func auditMemory(t testing.TB, s *botMatch, seat int, events []match.Event, requests map[int]string) {
 	t.Helper()
 	stored := map[int]match.ActionPlayed{}

@@ -17,16 +17,16 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-// The event store becomes unavailable in the middle of matches, for longer than the
-// time for a decision. No bot gets a strike, no match's history forks, and all
-// matches end.
+// While matches are running, the event store is unavailable for longer than the time
+// for a decision. No bot gets a strike, no match's history forks, and all matches
+// end.
 func TestEventStoreOutageCausesNoStrikes(t *testing.T) {
 	t.Parallel()
 	playThrough(t, 7*time.Second)
 }
 
-// These outages also last longer than the player's lease, so the arena may exit.
-// Then the test starts the arena again, as a process supervisor would.
+// These outages also last longer than the player's lease, so the arena may exit. If
+// it does, the test starts it again, as a process supervisor would.
 func TestSoakEventStoreOutage(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
 		t.Skip("takes minutes: run make soak")
@@ -40,7 +40,7 @@ func TestSoakEventStoreOutage(t *testing.T) {
 }
 
 func playThrough(t *testing.T, away time.Duration) {
-	const decision = 5 * time.Second // shorter than an outage, but long enough for a busy machine
+	const decision = 5 * time.Second // shorter than an outage, but long enough for bots on a busy machine
 	rng := logtest.Random(t)
 	f := &eventTrigger{}
 	s := newTestArena(t, "--tick", "250ms", "--rest-standard", "0s", "--decision-standard", decision.String())
@@ -84,8 +84,8 @@ func playThrough(t *testing.T, away time.Duration) {
 	require.NotEmpty(t, c.order)
 }
 
-// resumed waits until the arena continues, and returns the time. It returns false
-// if the arena has exited.
+// resumed waits until the arena continues, and returns the time at which it did. If
+// the arena has exited instead, goesOn is false.
 func (s *testArena) resumed(back <-chan time.Time) (at time.Time, goesOn bool) {
 	s.t.Helper()
 	timer := time.NewTimer(patience)
@@ -117,7 +117,7 @@ func (n *nodeProcess) settle(s *testArena) *matchHistory {
 	}
 }
 
-// The operators' endpoints show the metrics of the log's client.
+// The operators' endpoints serve the metrics of the log's client.
 func TestMetricsShowTheLog(t *testing.T) {
 	n := newNodeProcess(t)
 	a := &arena{log: n.connect().(*esdb.Log), cosigners: witness.New(witness.Options{})}

@@ -14,9 +14,9 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// A match with a time bank survives kills: no event is lost or stored twice, the clocks
-// of the seats continue from the log, and each request states the time that the seat
-// has left according to the log.
+// A match with a time bank survives kill -9: no event is lost or stored twice, the
+// clocks of the seats continue from their values in the log, and each request states
+// the time that the seat has left according to the log.
 func TestKill9KeepsTheClocks(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)
@@ -50,8 +50,8 @@ func TestKill9KeepsTheClocks(t *testing.T) {
 	require.Positive(t, total)
 }
 
-// askedBanks remembers the bankMs of all requests, by match and decision. After a
-// kill, the arena sends a request again.
+// askedBanks remembers the bankMs of all requests, by match and decision. A decision
+// may have several requests, because the arena sends a request again after a kill.
 type askedBanks struct {
 	mu  sync.Mutex
 	all map[string]map[int][]int64
@@ -74,7 +74,7 @@ func (a *askedBanks) add(r *match.Request) {
 
 // check recomputes the clocks of a match from its events, and compares them with the
 // metadata of each append and with the requests. It returns the number of requests
-// that it compared, and the time that all seats used.
+// that it compared, and the total time that the seats used.
 func (a *askedBanks) check(t *testing.T, log eventstore.Log, id string) (requests int, total int64) {
 	t.Helper()
 	batches := appends(t, log, id)
@@ -136,8 +136,9 @@ func appends(t *testing.T, log eventstore.Log, id string) (list []stored) {
 	return list
 }
 
-// outcomesOf returns the times of the decisions that an append settles, or nil if it
-// settles none. The bots of this test answer every decision.
+// outcomesOf returns the outcomes, with only their times, of the decisions that an
+// append settles, or nil if it settles none. The bots of this test answer every
+// decision.
 func outcomesOf(m *match.Match, b stored) (outcomes []match.Outcome) {
 	for _, d := range m.Asks() {
 		for _, e := range b.events {

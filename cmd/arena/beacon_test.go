@@ -25,8 +25,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// serveRelay serves a drand chain of its own until the test ends, and returns the
-// flags of an arena that uses it.
+// serveRelay creates a drand chain and serves it until the test ends. It returns the
+// flags that make an arena use this chain.
 func serveRelay(t *testing.T) (relay *drandtest.Relay, flags []string) {
 	t.Helper()
 	relay = drandtest.New(t.Name(), time.Second)
@@ -35,7 +35,7 @@ func serveRelay(t *testing.T) (relay *drandtest.Relay, flags []string) {
 	return relay, []string{"--beacon", server.URL + "/", "--beacon-chain", relay.Flag()}
 }
 
-// upgrades collects the headers of the upgrades for matches.
+// upgrades collects the headers of upgrade requests, by match.
 type upgrades struct {
 	mu    sync.Mutex
 	all   []http.Header
@@ -53,7 +53,7 @@ func (u *upgrades) add(h http.Header) {
 	}
 }
 
-// of returns the headers of the upgrades for one match.
+// of returns the headers of the upgrade requests for one match.
 func (u *upgrades) of(matchID string) (list []http.Header) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -65,7 +65,8 @@ func (u *upgrades) of(matchID string) (list []http.Header) {
 	return list
 }
 
-// matches returns the ids of all upgrades, in their order.
+// matches returns the match ids of all upgrade requests, in the order in which they
+// arrived.
 func (u *upgrades) matches() (ids []string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -75,9 +76,9 @@ func (u *upgrades) matches() (ids []string) {
 	return ids
 }
 
-// join registers four bots whose upgrades are collected. first is called at the first
-// upgrade. The arena may already seat three of the bots, so that upgrade waits until
-// all are registered.
+// join registers four bots, and collects their upgrade requests. It calls first on
+// the first of these requests. The arena may seat three of the bots before the fourth
+// is registered, so the first upgrade waits until all four are.
 func (u *upgrades) join(s *testArena, first func()) {
 	s.t.Helper()
 	registered := make(chan struct{})
@@ -95,7 +96,8 @@ func (u *upgrades) join(s *testArena, first func()) {
 	s.join(players...)
 }
 
-// House bots play on an arena with a beacon. Every record proves its seed.
+// House bots play on an arena with a beacon. Every record contains a valid proof of
+// its seed.
 func TestHouseBotsPlayWithABeacon(t *testing.T) {
 	t.Parallel()
 	relay, flags := serveRelay(t)
@@ -114,8 +116,8 @@ func TestHouseBotsPlayWithABeacon(t *testing.T) {
 	p.end(syscall.SIGTERM)
 }
 
-// requireSeedOf requires that a record's seed uses a signed round of the relay's
-// chain.
+// requireSeedOf requires that a record's seed is derived from a signed round of the
+// relay's chain.
 func requireSeedOf(t *testing.T, relay *drandtest.Relay, m *rest.Match) {
 	t.Helper()
 	require.NotNil(t, m.Proof.Beacon)
@@ -124,8 +126,8 @@ func requireSeedOf(t *testing.T, relay *drandtest.Relay, m *rest.Match) {
 	require.NotEqual(t, match.SeedOf(m.Proof.ServerSeed, m.Proof.Nonces, nil), *m.Seed)
 }
 
-// The seating, the upgrade and the record name the same round, which appears at least
-// two periods after the tick. The arena describes its chain.
+// The seating, the upgrade request and the record name the same round, which appears
+// at least two periods after the tick. The API describes the arena's chain.
 func TestMatchesUseTheRoundOfTheirTable(t *testing.T) {
 	t.Parallel()
 	relay, flags := serveRelay(t)
@@ -183,7 +185,7 @@ func seatingsOf(t *testing.T, data string) map[string]ladder.TablesSeated {
 	return all
 }
 
-// If the named round does not arrive, the match is void, and its bots play again
+// If the named round does not arrive, the match is voided, and its bots play again
 // without a rest.
 func TestLateBeaconVoidsTheMatch(t *testing.T) {
 	t.Parallel()
@@ -261,8 +263,8 @@ func TestNobodyIsSeatedWithoutTheBeacon(t *testing.T) {
 	require.NotEmpty(t, seatingsOf(t, s.data))
 }
 
-// A crash between the seating and the start does not change the round. Without the
-// beacon, the match waits and no bot is dialed.
+// A crash between the seating and the start of a match does not change its round.
+// While the beacon is unavailable, the match waits and the arena dials no bot.
 func TestCrashBeforeTheStartKeepsTheRound(t *testing.T) {
 	t.Parallel()
 	relay, flags := serveRelay(t)

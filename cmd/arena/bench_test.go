@@ -8,9 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every reader sees every event of its match, and the end of the match.
-// docs/operations.md has the figures for many readers. The test binary also runs
-// as the arena.
+// Every reader sees every event of its match, including the end. docs/operations.md
+// has the figures for many readers. The arena's process runs the test binary.
 func TestBenchLive(t *testing.T) {
 	t.Setenv(asArena, "plain")
 	var out, errOut bytes.Buffer
@@ -48,7 +47,8 @@ func TestBenchCalls(t *testing.T) {
 	t.Logf("%s", out.String())
 }
 
-// The benchmark moves the rows away and back. All calls of each step succeed.
+// The benchmark moves the rows away and later restores them. All calls of each step
+// succeed.
 func TestBenchReads(t *testing.T) {
 	t.Setenv(asArena, "plain")
 	var out, errOut bytes.Buffer

@@ -26,8 +26,8 @@ const (
 	SignatureSize = 48
 )
 
-// Margin is the number of periods between a tick and the round that its
-// seatings name. The arena also stops seating while the newest round is more
+// Margin is the number of periods between a tick and the round that its seatings
+// name. The arena also seats no tables while the newest round that it knows is more
 // than Margin periods old.
 const Margin = 2
 
@@ -136,9 +136,9 @@ func (c Chain) WithHash() Chain {
 	return c
 }
 
-// Time returns the time at which a round appears. Round 1 appears at the
-// chain's genesis. Round 0 does not exist. The result is wrong for rounds that
-// are centuries away, because a time.Duration cannot hold the distance.
+// Time returns the time at which a round appears. Round 1 appears at the chain's
+// genesis. Round 0 does not exist. The result is wrong for rounds centuries after the
+// genesis, because the difference overflows a time.Duration.
 func (c Chain) Time(round uint64) time.Time {
 	if round == 0 {
 		return time.Time{}

@@ -92,8 +92,8 @@ var Ports = [9]Port{
 // Point is a point of the lattice that docs/rules.md uses for the board.
 type Point struct{ X, Y int }
 
-// The geometry, which init derives from the lattice of hexes. Missing entries
-// of a list are None.
+// The geometry, which init derives from the lattice of hexes. Unused entries of an
+// array are None.
 var (
 	HexPoints    [Hexes]Point    // centers, row by row
 	VertexPoints [Vertices]Point // ascending by Y, then X
@@ -102,7 +102,7 @@ var (
 	EdgeVertices   [Edges][2]uint8    // low vertex, high vertex
 	VertexHexes    [Vertices][3]uint8 // hexes that meet here, ascending
 	VertexEdges    [Vertices][3]uint8 // edges that end here, ascending
-	VertexVertices [Vertices][3]uint8 // the other end of each of VertexEdges
+	VertexVertices [Vertices][3]uint8 // the vertex at the other end of each edge in VertexEdges
 
 	HexVertexSet  [Hexes]VertexSet
 	NeighbourSet  [Vertices]VertexSet // adjacent vertices, without the vertex itself
@@ -155,7 +155,8 @@ func layHexes() {
 
 func comparePoints(a, b Point) int { return cmp.Or(cmp.Compare(a.Y, b.Y), cmp.Compare(a.X, b.X)) }
 
-// layEdges numbers the sides of all hexes in the order of (low, high).
+// layEdges numbers the edges, which are the sides of all hexes, in the order of (low,
+// high): their lower and their higher vertex.
 func layEdges() {
 	var side [Vertices][Vertices]bool
 	for _, vs := range HexVertices {

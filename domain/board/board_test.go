@@ -86,8 +86,9 @@ func TestPortsAreOnTheCoast(t *testing.T) {
 	}
 }
 
-// coast returns the edges that belong to only one hex, as (low, high). It
-// starts at the lowest edge and walks toward the higher vertex of that edge.
+// coast returns the edges that belong to only one hex, each as its lower and its
+// higher vertex. It starts at the lowest edge and walks toward that edge's higher
+// vertex.
 func coast(t *testing.T) (ring [][2]uint8) {
 	t.Helper()
 	coastal := map[[2]uint8]int{}

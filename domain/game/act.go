@@ -5,9 +5,9 @@ import (
 	"hexarena/domain/seed"
 )
 
-// Act plays an action that Check allows, and returns how many cards each seat
-// lost to a PlayEmbargo. If several seats owe a decision at the same time, call
-// Act for each in seat order, once all have answered.
+// Act plays an action that Check allows, and returns how many cards each seat lost to
+// a PlayEmbargo. If several seats owe a decision at the same time, wait until all
+// have answered, and then call Act for each of them in seat order.
 func (s *State) Act(seat uint8, a Action) (collected [MaxSeats]uint16) {
 	hand := &s.Hands[seat]
 	switch a.Type {
@@ -78,7 +78,8 @@ func (s *State) spend(seat uint8, card DevCard) {
 	s.devPlayed = true
 }
 
-// rob makes a robbery the next consequence if there is a victim with a card.
+// rob makes a robbery the next consequence, if there is a victim and the victim has a
+// card.
 func (s *State) rob(thief, victim uint8) {
 	if victim != board.None && s.HandCounts[victim] > 0 {
 		s.due, s.isDue = Consequence{Kind: Stole, Seat: thief, To: victim}, true

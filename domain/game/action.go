@@ -86,7 +86,7 @@ func (t Type) Kind() Kind {
 type Action struct {
 	Type   Type
 	Vertex uint8          // Setup, BuildSettlement, BuildCity
-	Edges  [2]uint8       // Setup and BuildRoad use the first; PlayRoadworks uses one or both
+	Edges  [2]uint8       // Setup and BuildRoad use the first edge; PlayRoadworks uses one or both
 	Hex    uint8          // PlayKnight, MoveBandit
 	Victim uint8          // PlayKnight, MoveBandit: optional
 	To     uint8          // OfferTrade: optional

@@ -249,7 +249,8 @@ func actionFlow(s *State, seat uint8, a Action) (flow [board.Resources]int) {
 	return flow
 }
 
-// consequenceFlow returns the cards that the bank should pay for a roll.
+// consequenceFlow returns the cards that the bank should pay for a consequence. The
+// bank pays only for rolls.
 func consequenceFlow(s *State, c Consequence) (flow [board.Resources]int) {
 	if c.Kind != Rolled {
 		return flow
@@ -272,7 +273,7 @@ func consequenceFlow(s *State, c Consequence) (flow [board.Resources]int) {
 	return flow
 }
 
-// rightfulHolders computes from the board and the current holders which seats
+// rightfulHolders determines, from the board and the current holders, which seats
 // must hold the awards.
 func rightfulHolders(p *Public) (holders [2]uint8) {
 	var trails [MaxSeats]uint8

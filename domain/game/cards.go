@@ -67,8 +67,8 @@ func (c Cards) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// draw returns the resource of the i-th card of c, counted from 0 over the
-// resources in their canonical order.
+// draw returns the resource of the i-th card of c. It counts the cards from 0, in the
+// canonical order of their resources.
 func (c Cards) draw(i uint32) board.Resource {
 	for r, n := range c {
 		if i < uint32(n) {

@@ -48,7 +48,7 @@ func (s *State) check(seat uint8, a Action) *Illegal {
 	}
 }
 
-// checkID checks that an id is in 0..n-1. The parameter what is the kind of id,
+// checkID checks that an id is in 0..n-1. The parameter what names the kind of id,
 // such as "vertex".
 func checkID(what string, id uint8, n int) *Illegal {
 	if int(id) < n {

@@ -6,9 +6,9 @@ import (
 	"hexarena/domain/board"
 )
 
-// checkSetup does not check that the edge is free. During setup, every road
-// touches a town. Therefore no road touches a vertex that the distance rule
-// leaves open.
+// checkSetup need not check that the edge is free. During setup, every road touches a
+// town, so both its ends are on or next to that town. The distance rule closes both
+// vertices to other settlements.
 func (s *State) checkSetup(a Action) *Illegal {
 	if broken := cmp.Or(checkID("vertex", a.Vertex, board.Vertices), checkID("edge", a.Edges[0], board.Edges)); broken != nil {
 		return broken

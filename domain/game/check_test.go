@@ -68,8 +68,8 @@ var (
 	threeRich = func() State { s := rich; s.Seats = 3; return s }()
 )
 
-// ruleCase is an action that is legal in a state, and a change to the state or to
-// the action. After the change, the action breaks exactly one rule.
+// ruleCase is an action that is legal in a state, and a change to the state or to the
+// action that makes the action break exactly one rule.
 type ruleCase struct {
 	name   string
 	given  State
@@ -223,8 +223,9 @@ func TestEachRuleIsChecked(t *testing.T) {
 	}
 }
 
-// TestEveryReasonHasACase reads the reasons from their source file. The
-// decoder's own tests cover the reasons that a decoder finds.
+// TestEveryReasonHasACase reads the list of reasons from its source file. Only a
+// decoder finds the three reasons listed here, and the decoder's own tests cover
+// them.
 func TestEveryReasonHasACase(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "reasons.go", nil, 0)
 	require.NoError(t, err)
@@ -248,8 +249,8 @@ func TestEveryReasonHasACase(t *testing.T) {
 	require.Len(t, reasons, len(covered))
 }
 
-// noAward gives the longest road award to its rightful holder, so that no
-// consequence moves it.
+// noAward gives the longest road award to its rightful holder, so that no consequence
+// moves the award.
 func noAward(s *State) {
 	s.Holders[LongestRoad] = s.rightful(LongestRoad)
 	s.contest()

@@ -19,10 +19,10 @@ func (a Award) String() string { return nameOf(awardNames[:], uint8(a)) }
 // ParseAward returns the award with the given name.
 func ParseAward(name string) (Award, bool) { return parse[Award](awardNames[:], name) }
 
-// EndReason is the reason why a game ended.
+// EndReason says why a game ended.
 type EndReason uint8
 
-// The reasons, in order of precedence.
+// The reasons why a game ends, in order of precedence.
 const (
 	Win EndReason = iota
 	Stalemate

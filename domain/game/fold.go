@@ -130,7 +130,8 @@ func (p *Public) open(seat uint8, a Action) {
 	}
 }
 
-// answer folds a response to the offer. The last response closes the offer.
+// answer folds a seat's response to the open offer. The last response closes the
+// offer.
 func (p *Public) answer(seat uint8, accept bool) {
 	p.Offer.Answered |= 1 << seat
 	if accept {
@@ -141,9 +142,8 @@ func (p *Public) answer(seat uint8, accept bool) {
 	}
 }
 
-// roll begins a turn and pays out cards. hands is nil for a spectator, who
-// cannot see the hands. If hands is not nil, roll also adds the cards to the
-// hands.
+// roll begins a turn and pays out cards. If hands is not nil, roll also adds the
+// cards to the hands. hands is nil for a spectator, who cannot see them.
 func (p *Public) roll(c Consequence, hands *[MaxSeats]Cards) {
 	p.Phase, p.Turn, p.Seat, p.Dice = PhaseMain, c.Turn, c.Seat, c.Dice
 	paying := p.net.paying[c.Dice[0]+c.Dice[1]]

@@ -31,8 +31,8 @@ func (s *State) Legal(dst []Action, seat uint8) []Action {
 	return dst
 }
 
-// appendDiscards appends a copy of a for each way to drop n cards of the r-th
-// resource and the resources after it.
+// appendDiscards appends a copy of a for each way to discard n cards from the r-th
+// and later resources.
 func appendDiscards(dst []Action, a Action, hand Cards, n, r int) []Action {
 	if r == board.Resources-1 {
 		if n <= int(hand[r]) {
@@ -70,7 +70,7 @@ func (s *State) list(m *menu, kind Kind, seat uint8) {
 	case KindBandit:
 		s.listRobberies(m)
 	case KindTurn:
-		if s.HandCounts[seat] >= 2 { // with fewer cards, the seat cannot pay for anything
+		if s.HandCounts[seat] >= 2 { // a seat with fewer cards cannot pay for anything
 			s.listBuilding(m)
 			s.listBankTrades(m)
 		}
@@ -134,8 +134,8 @@ func (s *State) listDevCards(m *menu) {
 	}
 }
 
-// listRobberies counts the moves of the bandit: first the moves without a
-// victim, then the moves with each victim.
+// listRobberies counts the moves of the bandit: first the moves without a victim,
+// then the moves for each victim.
 func (s *State) listRobberies(m *menu) {
 	n := board.Hexes - 1
 	for victim := range s.Seats {

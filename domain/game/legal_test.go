@@ -54,8 +54,8 @@ func requireSameAsCheck(t *testing.T, s *State, seat uint8, candidates []Action,
 	}
 }
 
-// everyAction lists all actions except offers and discards. Unused fields are
-// absent.
+// everyAction lists all actions except offers and discards. Its actions leave unused
+// fields absent.
 func everyAction() (all []Action) {
 	add := func(t Type, fill func(*Action)) {
 		a := Action{Type: t, Vertex: none, Edges: [2]uint8{none, none}, Hex: none, Victim: none, To: none}
@@ -112,9 +112,9 @@ func cardsUpTo(most Cards) (all []Cards) {
 	return all
 }
 
-// discardsAround lists every way to drop cards from a hand, with up to one more
-// card of each resource than the hand holds. It returns nil for a large hand,
-// because the list would be too long.
+// discardsAround lists discards of every size, each with at most one more card of a
+// resource than the hand holds. It returns nil for a large hand, because the list
+// would be too long.
 func discardsAround(s *State, seat uint8) (all []Action) {
 	if s.step != stepDiscard || s.HandCounts[seat] > 16 {
 		return nil

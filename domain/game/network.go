@@ -21,14 +21,14 @@ func (s hexSet) rest() hexSet     { return s & (s - 1) }
 // board.
 type network struct {
 	paying  [13]hexSet                // hexes by token
-	closed  board.VertexSet           // towns and the vertices next to them: no settlement may stand there
+	closed  board.VertexSet           // towns and the vertices next to them, where no settlement may be built
 	taken   board.EdgeSet             // edges with a road
 	touched [MaxSeats]board.VertexSet // ends of the seat's roads
 	reach   [MaxSeats]board.EdgeSet   // edges that the seat's network reaches, taken or not
 	hexes   [MaxSeats]hexSet          // hexes with a town of the seat
 	trails  [MaxSeats]uint8           // length of the seat's longest road
 
-	rates [MaxSeats][board.Resources]uint8 // how many cards buy one from the bank
+	rates [MaxSeats][board.Resources]uint8 // how many cards of a resource the bank takes for one card
 }
 
 func newNetwork(layout *board.Layout) network {
@@ -102,7 +102,8 @@ func (p *Public) addSettlement(seat, v uint8) {
 	}
 }
 
-// usePorts lowers a seat's rates to those of the ports at a vertex.
+// usePorts lowers a seat's trade rates to the rate of the port at a vertex, if there
+// is one.
 func (p *Public) usePorts(seat, v uint8) {
 	generic := board.PortVertexSet[board.Desert].Has(v)
 	for r := range p.net.rates[seat] {
@@ -116,7 +117,7 @@ func (p *Public) usePorts(seat, v uint8) {
 	}
 }
 
-// sever recomputes a seat's network after a rival built a settlement at one of
+// sever recomputes a seat's network after a rival has built a settlement at one of
 // the seat's roads.
 func (p *Public) sever(seat uint8) {
 	rivals := p.rivals(seat)

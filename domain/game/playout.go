@@ -7,7 +7,7 @@ import "math/bits"
 // not use Rand. They come from the match's seed.
 type Rand struct{ state uint64 }
 
-// NewRand returns a Rand seeded with n. Every n, even 0, gives a different
+// NewRand returns a Rand seeded with n. Each n, including 0, gives a different
 // sequence.
 func NewRand(n uint64) Rand {
 	n += 0x9e3779b97f4a7c15
@@ -50,10 +50,10 @@ func (s *State) RandomLegal(rng *Rand) (seat uint8, a Action) {
 	return seat, s.pick(&m, rng.below(m.total))
 }
 
-// randomDiscard draws n cards to drop. All choices are equally likely. It draws
-// a count for each resource except the most frequent one, which must supply the
-// remaining cards. If it cannot supply exactly that many, randomDiscard draws
-// again. If n is half the hand, this takes two tries on average.
+// randomDiscard draws n cards to discard. All choices are equally likely. It draws a
+// count for each resource except the most frequent one, which must supply the
+// remaining cards. If the hand does not allow that, randomDiscard draws again. If n
+// is half the hand, this takes two tries on average.
 func randomDiscard(rng *Rand, hand Cards, n int) Cards {
 	top := 0
 	for r := range hand {

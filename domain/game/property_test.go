@@ -11,8 +11,8 @@ import (
 	"hexarena/domain/seed"
 )
 
-// TestAnyGameKeepsTheInvariants plays whole games of random legal actions,
-// including offers. Between the actions, it checks random invalid ones.
+// TestAnyGameKeepsTheInvariants plays whole games of random legal actions, including
+// offers. Between these actions, it calls Check with random, mostly illegal ones.
 func TestAnyGameKeepsTheInvariants(t *testing.T) {
 	ends := map[EndReason]int{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -40,8 +40,8 @@ func TestAnyGameKeepsTheInvariants(t *testing.T) {
 	require.Len(t, ends, 2, "some games end in a win and some in a stalemate")
 }
 
-// someAction returns a random legal action. On one turn in four it tries a
-// trade offer, and occasionally it returns the default.
+// someAction returns a random legal action. Occasionally this is the default. For a
+// turn, it is sometimes a trade offer.
 func someAction(s *State, rng *Rand, kind Kind, seat uint8) Action {
 	if rng.below(10) == 0 {
 		return s.Default(seat)
@@ -60,8 +60,8 @@ func someAction(s *State, rng *Rand, kind Kind, seat uint8) Action {
 		if at, a := fork.RandomLegal(rng); at == seat {
 			return a
 		}
-		// RandomLegal acts for the first seat that owes a decision, so skip
-		// seats until the wanted seat is the first.
+		// RandomLegal acts for the first seat that owes a decision. So skip all seats
+		// before the wanted one.
 		fork.discarding &= fork.discarding - 1
 		fork.Offer.Asked &= fork.Offer.Asked - 1
 	}
@@ -81,7 +81,7 @@ func randomSeed(rng *Rand) (s seed.Seed) {
 	return s
 }
 
-// askNonsense checks an action with arbitrary values in its fields.
+// askNonsense calls Check with an action that has arbitrary values in its fields.
 func askNonsense(t require.TestingT, s *State, rng *Rand) {
 	var raw [actionBytes]byte
 	for i := range raw {
@@ -93,8 +93,8 @@ func askNonsense(t require.TestingT, s *State, rng *Rand) {
 	requireTotal(t, s, uint8(rng.below(6)), actionFrom(raw[:]))
 }
 
-// requireTotal requires that Check returns nil or an *Illegal with a reason and
-// a message, and changes nothing.
+// requireTotal requires that Check changes nothing, and returns nil or an *Illegal
+// with a reason and a message.
 func requireTotal(t require.TestingT, s *State, seat uint8, a Action) (legal bool) {
 	before := *s
 	err := s.Check(seat, a)
@@ -149,8 +149,8 @@ func actionFrom(raw []byte) Action {
 	return a
 }
 
-// FuzzCheck checks arbitrary actions during a game. It plays the legal ones,
-// which must keep the invariants.
+// FuzzCheck calls Check with arbitrary actions during a game, and plays the legal
+// ones. The invariants must still hold after each of them.
 func FuzzCheck(f *testing.F) {
 	for n := range 8 {
 		rng := NewRand(uint64(n))

@@ -3,9 +3,9 @@
 // without a clock, I/O or table talk. All randomness comes from the seed in the
 // state.
 //
-// Public is everything that a spectator sees. It is folded from public facts
-// only. State embeds Public and adds hands, the deck and the random draws.
-// These calls play a game:
+// Public is everything that a spectator sees, and is folded from public facts only.
+// State embeds Public and adds hands, the deck and the random draws. These calls play
+// a game:
 //
 //	for c, more := s.Next(); more; c, more = s.Next() { s.Apply(c) }
 //	kind, seats := s.Owed()       // no more consequences: these seats must answer
@@ -42,7 +42,7 @@ type Public struct {
 	Seats  uint8 // 3 or 4
 	Phase  Phase
 	Turn   uint16   // 0 during setup
-	Seat   uint8    // whose turn (or setup placement) it is
+	Seat   uint8    // the seat whose turn or setup placement it is
 	Dice   [2]uint8 // 0, 0 during setup
 	Bandit uint8
 

@@ -29,8 +29,8 @@ func longestThrough(roads board.EdgeSet, stops board.VertexSet, e uint8) uint8 {
 	return 1 + bothWays(roads.Without(e), stops, ends[0], ends[1])
 }
 
-// bothWays returns the maximum number of edges of roads by which a trail can be
-// extended at its two ends, head and tail.
+// bothWays returns the largest number of edges of roads that can be added to a trail
+// at its two ends, head and tail.
 func bothWays(roads board.EdgeSet, stops board.VertexSet, head, tail uint8) uint8 {
 	longest := oneWay(roads, stops, tail)
 	if stops.Has(head) {
@@ -58,9 +58,9 @@ func oneWay(roads board.EdgeSet, stops board.VertexSet, from uint8) uint8 {
 	return longest
 }
 
-// rightful returns the seat that should hold an award, or board.None. The
-// result depends on the current holder. Once the returned seat holds the award,
-// rightful returns that seat again.
+// rightful returns the seat that should hold an award, or board.None. The result
+// depends on the current holder, and is stable: once the returned seat holds the
+// award, rightful returns the same seat.
 func (p *Public) rightful(a Award) uint8 {
 	if a == LargestArmy {
 		return strongest(&p.Knights, minArmy, p.Holders[a])
@@ -68,9 +68,9 @@ func (p *Public) rightful(a Award) uint8 {
 	return strongest(&p.net.trails, minRoad, p.Holders[a])
 }
 
-// strongest returns the holder if no other seat has more. Otherwise it returns
-// the only seat with the most, or board.None on a tie. It never returns a seat
-// with less than least.
+// strongest returns the holder if no other seat is stronger. Otherwise it returns the
+// strongest seat, or board.None on a tie. It never returns a seat whose strength is
+// below least.
 func strongest(strength *[MaxSeats]uint8, least, holder uint8) uint8 {
 	most, first, tied := uint8(0), uint8(board.None), false
 	for seat, n := range strength {

@@ -10,8 +10,8 @@ import (
 	"hexarena/domain/board"
 )
 
-// TestLongestRoadAgainstAnOracle compares the search with one that tries all
-// subsets of edges, on random road graphs with random rival towns.
+// TestLongestRoadAgainstAnOracle compares longestRoad with a search of all subsets of
+// edges, on random road graphs with random rival towns.
 func TestLongestRoadAgainstAnOracle(t *testing.T) {
 	rng := NewRand(20)
 	for i := range 2000 {

@@ -25,8 +25,8 @@ func newPlain(seats int) State {
 	return s
 }
 
-// The functions below put a game directly into the state that a test needs,
-// even if no legal game can reach that state.
+// The functions below put a game directly into the state that a test needs. A legal
+// game need not be able to reach that state.
 
 // given is a change to a state.
 type given func(*State)
@@ -97,7 +97,8 @@ func bought(seat uint8, cards DevCards) given {
 
 func bandit(hex uint8) given { return func(s *State) { s.Bandit = hex } }
 
-// rolled begins a seat's turn with a roll. It makes no decision for the seat.
+// rolled begins a seat's turn with a roll, and stops before the seat's first
+// decision.
 func rolled(seat uint8, turn uint16, one, two uint8) given {
 	return func(s *State) {
 		s.Phase, s.scored = PhaseMain, turn

@@ -10,7 +10,7 @@ const (
 	PointsToWin    = 10
 	MaxOffers      = 5    // in one turn
 	HandLimit      = 7    // on a roll of 7, seats with more cards must discard
-	StalemateTurns = 60   // turns begun without a change of any true score
+	StalemateTurns = 60   // the game ends after this many turns without a change of any true score
 	MaxTurns       = 1000 // the game ends after this turn
 )
 
@@ -37,7 +37,7 @@ type State struct {
 	discarding uint8       // one bit for each seat that owes a discard
 	devPlayed  bool        // whether the seat on turn has played a development card this turn
 	offers     uint8       // made this turn
-	due        Consequence // a robbery or a trade that Apply carries out next
+	due        Consequence // the robbery or trade that Next returns if isDue is set
 	isDue      bool
 	contested  bool      // whether an award must move
 	scored     uint16    // the turn of the last change of any true score
@@ -105,10 +105,10 @@ func (s *State) TrueScore(seat uint8) int {
 	return s.Score(seat) + int(s.Devs[seat][VictoryPoint]+s.Bought[seat][VictoryPoint])
 }
 
-// Placements returns the final position of each seat of a game that is over: 1
-// is the best. Tied seats share a place, and the following places are skipped,
-// as in 1, 2, 2, 4. A seat that does not play has 0. The winner is first even
-// if another seat has more points.
+// Placements returns the final position of each seat of a game that is over: 1 is the
+// best. Tied seats share a place, and the following places are skipped, as in 1, 2,
+// 2, 4. A seat that does not play has 0. The winner is first, even if another seat
+// has more points.
 func (s *State) Placements() [MaxSeats]uint8 {
 	var rank [MaxSeats]int
 	for seat := range s.Seats {

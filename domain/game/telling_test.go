@@ -111,7 +111,7 @@ func describe(a Action) string {
 	}
 }
 
-// wait describes which decisions are owed.
+// wait describes the decisions that are owed.
 func (p *script) wait() string {
 	if p.Over {
 		return "over"

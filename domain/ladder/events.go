@@ -34,9 +34,9 @@ type TablesSeated struct {
 
 	// The fields below are missing from events that older arenas stored.
 
-	RestMs     int64         `json:"restMs,omitempty"`     // the usual rest; 0 if bots need no rest, or if the event is older than this field
+	RestMs     int64         `json:"restMs,omitempty"`     // the usual rest time; 0 if bots need no rest, or if the event is older than this field
 	Candidates []Candidate   `json:"candidates,omitempty"` // the bots that could be seated, in ladder order; those that were not seated come last
-	Beacon     *beacon.Named `json:"beacon,omitempty"`     // the round that the seeds use; nil if the arena has no beacon
+	Beacon     *beacon.Named `json:"beacon,omitempty"`     // the beacon round that the seeds use; nil if the arena has no beacon
 }
 
 // RatedSeat is the result of a match for one of its bots.
@@ -49,8 +49,8 @@ type RatedSeat struct {
 }
 
 // RatingsChanged completes a match. Its seats are in the table order of the
-// TablesSeated event, not in the order of the match's seats. rating.Rate
-// reproduces the same bits only in this order.
+// TablesSeated event, not in the order of the match's seats. Only in this order does
+// rating.Rate reproduce the ratings to the last bit.
 type RatingsChanged struct {
 	MatchID string      `json:"match"`
 	Seats   []RatedSeat `json:"seats"`

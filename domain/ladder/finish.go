@@ -10,10 +10,10 @@ import (
 
 // The errors of Finish and Void.
 var (
-	// ErrAlreadyFinished means that the match is already rated or voided. A
-	// process that resumes after a crash has nothing left to do for this match.
-	// A ladder remembers the latest 10,000 finished matches. For older matches,
-	// the error is ErrUnknownMatch.
+	// ErrAlreadyFinished means that the match is already rated or voided. A process
+	// that resumes after a crash has nothing left to do for this match. A ladder
+	// remembers only the latest 10,000 finished matches. For older ones, the error is
+	// ErrUnknownMatch.
 	ErrAlreadyFinished = errors.New("match is already rated or voided")
 	ErrUnknownMatch    = errors.New("match was not seated on this ladder")
 	ErrBadResults      = errors.New("results do not fit the table")
@@ -27,7 +27,8 @@ type Result struct {
 	Missed    bool
 }
 
-// Finish rates a match. results holds one result for each bot, in any order.
+// Finish completes a match and rates its bots. results holds one result for each bot,
+// in any order.
 func (l Ladder) Finish(matchID string, results []Result) ([]Event, error) {
 	m, err := l.unfinished(matchID)
 	if err != nil {

@@ -1,9 +1,9 @@
 // Package ladder implements the state and the rules of one mode's ladder, whose
-// stream is ladder-<mode>: the tables that were seated, the unfinished matches,
-// and the rating of every bot. Writers append at exact revisions. Therefore a
-// bot is in only one match at a time, and each match is rated only once. The
-// package knows nothing about play, owners or the clock. Callers tell it which
-// bots are active, how a match ended and what time it is.
+// stream is ladder-<mode>: the tables that were seated, the unfinished matches, and
+// the rating of every bot. Writers append at exact revisions, so a bot is never in
+// two matches at the same time, and each match is rated only once. The package knows
+// nothing about play, owners or the clock. Callers tell it which bots are active, how
+// a match ended and what time it is.
 package ladder
 
 import (
@@ -42,9 +42,9 @@ func ModeOf(stream string) (mode string, ok bool) {
 	return mode, ok && mode != ""
 }
 
-// Ladder is the state of one ladder. The value that New returns holds no maps,
-// so it can start any number of folds. Copies of a later value share its maps.
-// They are safe for concurrent reads, but not during a call to Evolve.
+// Ladder is the state of one ladder. A value that New returns can start any number of
+// folds. After the first event, all copies of a value share its maps: they are safe
+// for concurrent reads, but not during a call to Evolve.
 type Ladder struct {
 	mode    string
 	version uint64 // events folded
@@ -61,11 +61,11 @@ type Bot struct {
 	Rating rating.Rating `json:"rating"`
 	Games  int           `json:"games,omitempty"` // completed matches; only these are rated
 	Match  string        `json:"match,omitempty"` // its unfinished match, or empty
-	Ended  time.Time     `json:"ended,omitzero"`  // end of its latest match, completed or aborted; its rest begins then
+	Ended  time.Time     `json:"ended,omitzero"`  // end of its latest match, completed or aborted, which is when its rest begins
 
 	Misses      int         `json:"misses,omitempty"`     // consecutive missed matches, up to the latest rated match
 	MissedSince time.Time   `json:"missedSince,omitzero"` // end of the first of these matches
-	MissedAt    []time.Time `json:"missed,omitempty"`     // ends of the latest of these matches, at most keptMisses
+	MissedAt    []time.Time `json:"missed,omitempty"`     // when these matches ended; only the latest keptMisses
 }
 
 // match is an unfinished match as it was seated. Snapshots store this shape.

@@ -8,9 +8,9 @@ import (
 // namespaceURL is the URL namespace for name-based UUIDs (RFC 9562, 6.6).
 const namespaceURL = "\x6b\xa7\xb8\x11\x9d\xad\x11\xd1\x80\xb4\x00\xc0\x4f\xd4\x30\xc8"
 
-// MatchID returns the id of the match at a table. It is the UUIDv5 of the
-// platform key and the table's mode, revision and index, so nobody can choose
-// it (docs/audit.md). platformKey is the public key in base64.
+// MatchID returns the id of the match at a table. It is the UUIDv5 of the platform
+// key and the table's mode, revision and index, so nobody can choose the id
+// (docs/audit.md). platformKey is the public key in base64.
 func MatchID(platformKey, mode string, revision uint64, index int) string {
 	return uuidV5(fmt.Sprintf("hexarena:%s:%s:%d:%d", platformKey, mode, revision, index))
 }

@@ -7,19 +7,20 @@ import (
 
 // The effects of misses (docs/rules.md).
 const (
-	manyMisses   = 10                 // misses in a row that make the rest longer
+	manyMisses   = 10                 // the rest gets longer after this many misses in a row
 	missedRest   = 3 * time.Hour      // the longer rest
-	missedTooOld = 7 * 24 * time.Hour // the streak's age at which the arena pauses the bot
+	missedTooOld = 7 * 24 * time.Hour // the arena pauses a bot whose streak of misses is this old
 )
 
-// keptMisses is how many misses of each streak a ladder remembers. After a week
-// of misses the arena pauses the bot, and no bot can miss 70 matches in a week.
+// keptMisses is how many misses of each streak a ladder remembers. That is enough:
+// the arena pauses a bot after a week of misses, and no bot can miss even 70 matches
+// in a week.
 const keptMisses = 128
 
-// Streak is a bot's misses in a row.
+// Streak describes a bot's misses in a row.
 type Streak struct {
 	Misses int
-	Since  time.Time // end of the first missed match; zero if none was missed
+	Since  time.Time // end of the first missed match; zero if the bot missed no match
 }
 
 // played updates b's streak after a rated match. A voided match neither extends
@@ -33,7 +34,7 @@ func (b *Bot) played(missed bool, at time.Time) {
 		b.MissedSince = at
 	}
 	b.Misses++
-	b.MissedAt = append(slices.Clone(b.MissedAt), at) // a State may share the old list
+	b.MissedAt = append(slices.Clone(b.MissedAt), at) // cloned, because a State may share the old list
 	if n := len(b.MissedAt) - keptMisses; n > 0 {
 		b.MissedAt = b.MissedAt[n:]
 	}

@@ -33,9 +33,9 @@ func TestStreak(t *testing.T) {
 	const step = time.Hour
 	for name, c := range map[string]struct {
 		steps   string
-		changed time.Duration // time of the status change, after noon; 0 for none
+		changed time.Duration // time from noon to the status change; 0 if the status did not change
 		misses  int
-		since   int // which step is the first miss
+		since   int // index of the step with the first miss
 	}{
 		"nothing":                              {"", 0, 0, 0},
 		"a match":                              {"p", 0, 0, 0},
@@ -157,13 +157,13 @@ func TestABotInAMatchIsNotAbsent(t *testing.T) {
 	require.Len(t, l.Absentees(registered("a"), noon.Add(1002*time.Hour)), 1)
 }
 
-// lived is one step in the history of a bot.
+// lived is one event in the history of a bot.
 type lived struct {
 	at     time.Time
-	played rune // m, p or v as in career; s: its status changed
+	played rune // m, p or v as in career, or s if its status changed
 }
 
-// plainly computes the streak by counting over the whole history.
+// plainly computes the streak with a simple count over the whole history.
 func plainly(story []lived) Streak {
 	var s Streak
 	for _, l := range story {
@@ -216,7 +216,8 @@ func TestStreaksMatchASimpleCount(t *testing.T) {
 	})
 }
 
-// A fold does not change an earlier state, and the list of misses is bounded.
+// A fold does not change the misses in an earlier state, and the list of misses stays
+// short.
 func TestMissesAreKeptApart(t *testing.T) {
 	before := career("mm", time.Hour).Bot("a")
 	one, two := before, before

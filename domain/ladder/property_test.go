@@ -11,7 +11,7 @@ import (
 	"hexarena/domain/rating"
 )
 
-// history is a ladder that receives random events, and its log.
+// history holds a ladder that receives random events, and the log of these events.
 type history struct {
 	ladder Ladder
 	log    []stored
@@ -78,7 +78,7 @@ func (h *history) waiting(asked, seated map[string]bool) int {
 	return n
 }
 
-// endOne finishes or voids a match, or tries to end one that has already ended.
+// endOne finishes or voids an unfinished match.
 func (h *history) endOne(t *rapid.T) {
 	open := h.ladder.Unfinished()
 	if len(open) == 0 {
@@ -191,8 +191,8 @@ func (h *history) checkRefold(t *rapid.T) {
 	h.checkSnapshots(t)
 }
 
-// checkSnapshots takes a snapshot after each event. The snapshot and the rest
-// of the log must give the same ladder. Taking the snapshot must change
+// checkSnapshots takes a snapshot after each event. Each snapshot and the events
+// after it must give the same ladder as the whole log. Taking a snapshot must change
 // nothing.
 func (h *history) checkSnapshots(t *rapid.T) {
 	whole := New(Standard)

@@ -20,30 +20,30 @@ const (
 // and commitments are derived from these keys.
 var ErrNoKeys = errors.New("seating needs the platform key and a seed key")
 
-// Candidate is an active bot. TablesSeated stores this shape. Both times are in
-// UTC and milliseconds.
+// Candidate is an active bot. TablesSeated stores this shape. Both times are in UTC,
+// in whole milliseconds.
 type Candidate struct {
 	BotID         string    `json:"botId"`
 	Registered    time.Time `json:"registered"`
 	StatusChanged time.Time `json:"statusChanged"` // time of its latest change of status; earlier misses do not count
 }
 
-// Tick holds the inputs of Seat other than the candidates.
+// Tick holds the other inputs of Seat, besides the candidates.
 type Tick struct {
 	Now         time.Time
-	Rest        time.Duration // the usual rest from the end of a bot's match to its next seating
+	Rest        time.Duration // how long a bot usually rests between the end of a match and its next seating
 	PlatformKey string        // the public key, in base64
 	SeedKeyID   string
 	SeedKey     []byte
 	Beacon      *beacon.Named // the round that the seeds use; nil without a beacon
 }
 
-// Seat returns the tables of one tick, in as many TablesSeated events as
-// needed. It considers only candidates that are in no match and have rested. It
-// sorts them by mu − 3·sigma (highest first), then by registration (oldest
-// first), then by id. It fills tables of 4 from the top. If 3 candidates are
-// left over, they form a table too. If fewer are left over, they wait. Seat
-// ignores duplicate candidates. Seat returns no event if it seats nobody.
+// Seat returns the tables of one tick, in as many TablesSeated events as needed. It
+// considers only candidates that are in no match and have rested, and it ignores
+// duplicates. It sorts the candidates by mu − 3·sigma (highest first), then by
+// registration (oldest first), then by id. It fills tables of 4 from the top. If 3
+// candidates are left over, they form a table too. If fewer are left over, they wait.
+// If Seat seats nobody, it returns no event.
 //
 // Each event lists the candidates that Seat considered, so that anyone can
 // repeat the decision: called with the listed candidates and the event's Tick
@@ -59,7 +59,7 @@ func (l Ladder) Seat(candidates []Candidate, t Tick) ([]Event, error) {
 	for len(ranked) >= smallTable {
 		n := min(len(ranked), MaxTables*fullTable)
 		if rest := len(ranked) - n; rest < smallTable {
-			n = len(ranked) // the bots that wait belong to the last event
+			n = len(ranked) // the last event also lists the bots that wait
 		}
 		events = append(events, l.seat(ranked[:n], l.version+uint64(len(events)), t))
 		ranked = ranked[n:]
@@ -82,8 +82,8 @@ func (l Ladder) seat(ranked []Candidate, revision uint64, t Tick) TablesSeated {
 	return e
 }
 
-// ranked returns the candidates that can be seated, best first. Their times are
-// in UTC and milliseconds.
+// ranked returns the candidates that can be seated, best first. It converts their
+// times to UTC and whole milliseconds.
 func (l Ladder) ranked(candidates []Candidate, t Tick) []Candidate {
 	type entry struct {
 		Candidate
@@ -115,8 +115,9 @@ func (l Ladder) ranked(candidates []Candidate, t Tick) []Candidate {
 	return ranked
 }
 
-// Waiting counts the candidates that a tick could seat, also those for whom no table
-// would be left. The candidates must differ.
+// Waiting counts the candidates that are in no match and have rested at a tick. The
+// count includes those who would be left without a table. The candidates must be
+// distinct.
 func (l Ladder) Waiting(candidates []Candidate, t Tick) (n int) {
 	for _, c := range candidates {
 		if l.MaySeat(c, t) {

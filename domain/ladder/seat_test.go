@@ -28,7 +28,7 @@ func tablesIn(events []Event) [][]string {
 	return tables
 }
 
-// aged makes candidates from ids and their registration times.
+// aged makes candidates from pairs of an id and a registration time.
 func aged(pairs ...any) []Candidate {
 	var all []Candidate
 	for i := 0; i < len(pairs); i += 2 {
@@ -188,8 +188,9 @@ func BenchmarkSeat(b *testing.B) {
 	}
 }
 
-// Called with the candidates, tick and rest time of an event, Seat returns the
-// same event, even though the event does not list the other candidates.
+// If Seat is called with the candidates, tick and rest time of an event, it returns
+// the same event. The event does not list the candidates that were resting or in a
+// match.
 func TestAnEventRepeatsItsSeating(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		l := given(seated("m1", "bot-0000", "bot-0001", "bot-0002"), seated("m2", "bot-0003", "bot-0004", "bot-0005"),
@@ -215,7 +216,7 @@ func TestAnEventRepeatsItsSeating(t *testing.T) {
 	})
 }
 
-// The candidates that wait for a table are listed last.
+// An event lists the candidates that wait for a table last.
 func TestAnEventListsTheBotsThatWait(t *testing.T) {
 	l := given(seated("m", "bot-0001", "x", "y"))
 	events, err := l.Seat(registered(numbered(7)...), tick(noon))

@@ -16,17 +16,17 @@ import (
 // SnapshotPrefix begins the name of every snapshot stream.
 const SnapshotPrefix = "snapshot-"
 
-// SnapshotStream names the stream that holds the snapshots of a mode's ladder.
-// The stream keeps only its last event. Deleting the stream has one effect: the
-// arena takes longer to start the next time.
+// SnapshotStream names the stream that holds the snapshots of a mode's ladder. The
+// stream keeps only its last event. Deleting the stream is safe: the arena only takes
+// longer to start the next time.
 func SnapshotStream(mode string) string { return SnapshotPrefix + mode }
 
 // snapshotSchema is the version of State's shape and of the fold that made it.
 // Raise it whenever Evolve changes, so that the arena ignores older snapshots.
 const snapshotSchema = 2
 
-// ErrNoUse means that a snapshot cannot replace the events of its ladder. The
-// caller must fold the ladder from zero.
+// ErrNoUse means that a snapshot cannot replace the events of its ladder. The caller
+// must fold the ladder from its first event.
 var ErrNoUse = errors.New("the snapshot cannot be used")
 
 // LadderSnapshotTaken holds a ladder's state after one of its events, so that a
@@ -35,7 +35,7 @@ type LadderSnapshotTaken struct {
 	Schema   int    `json:"schema"`
 	Mode     string `json:"mode"`
 	Revision uint64 `json:"revision"` // of the last event that it includes
-	EventID  string `json:"eventId"`  // the id of that event; the snapshot is valid only if the ladder has this event at that revision
+	EventID  string `json:"eventId"`  // the id of that event; the snapshot is valid only if the event at this revision has this id
 	State    []byte `json:"state"`    // gzip of a State in JSON
 }
 
@@ -73,7 +73,7 @@ type MatchState struct {
 	match
 }
 
-// State returns an unsorted copy of l. The caller may continue to evolve l.
+// State returns an unsorted copy of l's state. The caller may continue to evolve l.
 func (l Ladder) State() State {
 	s := State{Bots: make([]BotState, 0, len(l.bots)), Open: make([]MatchState, 0, len(l.open)), Closed: l.closed.list()}
 	for id, b := range l.bots {

@@ -53,9 +53,9 @@ func throughTheLog(t require.TestingT, e LadderSnapshotTaken) LadderSnapshotTake
 	return back.(LadderSnapshotTaken)
 }
 
-// If the shape changes, raise snapshotSchema, because logs contain snapshots of
-// the current version. The golden file contains the shape and a stored
-// snapshot.
+// The golden file contains the shape of State and a stored snapshot. If the shape
+// changes, raise snapshotSchema, because logs already contain snapshots of the
+// current version.
 func TestSnapshotShape(t *testing.T) {
 	state := inJSON(t, sampleState())
 	if logtest.Updating() {
@@ -93,8 +93,8 @@ func TestASnapshotIsACopy(t *testing.T) {
 	require.Equal(t, was, state)
 }
 
-// In this test, more matches end than a ladder remembers. The restored ladder
-// must have forgotten the same matches.
+// In this test, more matches end than a ladder remembers. The restored ladder must
+// have forgotten the same matches as the original.
 func TestASnapshotRestoresTheSameLadder(t *testing.T) {
 	l := given()
 	for i := range recentMatches + 2 {
@@ -150,9 +150,9 @@ func TestUnusableSnapshotsAreRejected(t *testing.T) {
 	}
 }
 
-// If a bit of a stored snapshot flips, Restore must reject the snapshot or
-// return the same ladder. If it does neither, the snapshot must name a
-// different event.
+// If one bit of a stored snapshot flips, Restore must reject the snapshot or return
+// the same ladder. Otherwise, the snapshot must name a different event, so that its
+// reader rejects it.
 func TestEveryFlippedBitIsFoundOrHarmless(t *testing.T) {
 	e, err := sampleState().Snapshot(Standard, 5, "6f1c1c62-0e63-5ac3-9b3f-6d5c1b7a8e90")
 	require.NoError(t, err)
@@ -230,8 +230,8 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// BenchmarkState measures State, the only part of taking a snapshot during
-// which the ladder must wait.
+// BenchmarkState measures State. It is the only part of taking a snapshot during
+// which the ladder cannot change.
 func BenchmarkState(b *testing.B) {
 	l := big(10_000)
 	for b.Loop() {
@@ -260,8 +260,8 @@ func BenchmarkRestore(b *testing.B) {
 	}
 }
 
-// big returns a ladder on which the given number of bots have played. A third
-// of them are in a match.
+// big returns a ladder on which the given number of bots have played. A third of the
+// bots are in a match.
 func big(bots int) Ladder {
 	ids := make([]string, bots)
 	for i := range ids {

@@ -7,8 +7,7 @@ import (
 	"hexarena/domain/game"
 )
 
-// ActionJSON returns an action in the JSON shape that a bot sends for this kind
-// of decision.
+// ActionJSON returns an action as JSON, in the shape in which a bot sends it.
 func ActionJSON(a game.Action) json.RawMessage {
 	fields := map[string]any{}
 	id := func(name string, v uint8) {

@@ -18,11 +18,11 @@ const (
 // maxDepth bounds the nesting of JSON from a bot.
 const maxDepth = 64
 
-// Answer is the answer to a decision, as read from a frame.
+// Answer is a bot's answer to a decision, as read from a frame.
 type Answer struct {
 	Action game.Action
 	Talk   string
-	Sent   json.RawMessage // only the fields of the schema, as the bot sent them
+	Sent   json.RawMessage // as the bot sent it, but with only the fields of the schema
 }
 
 // Check returns nil if the answer is legal for a seat now. Otherwise it returns
@@ -83,7 +83,7 @@ func envelope(frame []byte) (id int, action strictjson.Value, err error) {
 	}
 	id, err = strconv.Atoi(raw.Raw)
 	if err != nil {
-		id = -1 // too large: no decision ever had this id
+		id = -1 // too large: no decision can have this id
 	}
 	action, ok = v.Get("action")
 	if !ok {
@@ -114,7 +114,8 @@ func parseAction(kind game.Kind, v strictjson.Value) (Answer, error) {
 	return Answer{a, talk, r.asSent()}, nil
 }
 
-// onlyType holds the only action type of each kind of decision except a turn.
+// onlyType holds the action type for each kind of decision that has only one. A turn
+// has several.
 var onlyType = [...]game.Type{
 	game.KindSetup: game.Setup, game.KindDiscard: game.Discard, game.KindBandit: game.MoveBandit, game.KindTrade: game.Respond,
 }

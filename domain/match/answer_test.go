@@ -18,7 +18,7 @@ func TestReadingAnswers(t *testing.T) {
 	cases := []struct {
 		name, frame string
 		kind        game.Kind
-		want        string // "" if the action is played, "malformed", or the reason
+		want        string // "" if the action is played; otherwise "malformed" or the code of the broken rule
 	}{
 		{"whole", `{"id":7,"action":{"settlement":3,"road":4}}`, game.KindSetup, ""},
 		{"unknown fields are ignored", `{"id":7,"x":{"a":[1e999]},"action":{"settlement":3,"road":4,"talk":5,"y":null}}`, game.KindSetup, ""},
@@ -114,7 +114,7 @@ func outcomeOf(err error) string {
 	}
 }
 
-// The log stores the schema's fields as the bot sent them.
+// The log stores the fields of the schema exactly as the bot sent them.
 func TestActionsAreStoredAsSent(t *testing.T) {
 	_, a, err := ReadFrame(game.KindTurn, []byte(`{"id":1,"action":{"talk": "hé\u0021", "x":1, "get":{ "ore": 1,"wool":0 },"give":{"brick":2},"to":null,"type":"offer_trade"}}`))
 	require.NoError(t, err)

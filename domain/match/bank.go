@@ -7,22 +7,23 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// The time bank (docs/rules.md, "Time bank") divides the wall clock among the
-// seats, so that no seat can use it up. A seat first uses its own guaranteed time,
-// and then the rest, which it shares with all other seats.
+// The time bank (docs/rules.md, "Time bank") divides the wall clock among the seats,
+// so that no seat can use up the time of the others. A seat first uses its own
+// guaranteed time. After that, it uses the shared time, which belongs to all seats.
 const (
 	bankPercent      = 95 // the seats' share of the wall clock
 	guaranteePercent = 10 // each seat's guaranteed share of the wall clock
-	bankParts        = 20 // a decision may use one of this many parts of the time left
+	bankParts        = 20 // a decision may use 1/bankParts of the time left
 )
 
-// MinBankDecisions is the shortest wall clock of a time bank, in decision times.
-// Each of four seats may overdraw the bank by less than one decision time. With
-// this wall clock, that is at most 4 % of it, and the bank leaves 5 %.
+// MinBankDecisions is the shortest wall clock of a match with a time bank, as a
+// multiple of the time for one decision. Each of four seats may overdraw the bank by
+// less than the time for one decision. With this wall clock, that is at most 4 % of
+// it, and the bank leaves 5 % unused.
 const MinBankDecisions = 100
 
-// leastMs is the least time of a decision by mode, while its seat has that much
-// time left.
+// leastMs is the minimum time for a decision in each mode, in milliseconds. A seat
+// with less time left gets only that time.
 var leastMs = map[string]int64{ladder.Standard: 250, ladder.Parley: 3000}
 
 // WithBank returns the deadlines of a match with a time bank.
@@ -32,9 +33,9 @@ func (d Deadlines) WithBank() Deadlines {
 }
 
 // Clocks holds the time that each seat of a match has used so far, in milliseconds.
-// It is not part of a Match: the metadata of every append has the clocks after
-// that append. Clocks are nil if the match was started by an older arena, which
-// did not measure them.
+// It is not part of a Match: the metadata of every append contains the clocks after
+// that append. Clocks is nil if an older arena started the match, because older
+// arenas did not measure these times.
 type Clocks []int64
 
 // NewClocks returns the clocks at the start of a match.
@@ -47,7 +48,7 @@ func (c Clocks) of(seat int) int64 {
 	return c[seat]
 }
 
-// left returns the time that the bank still has for a seat.
+// left returns the time that a seat has left in the bank.
 func (d Deadlines) left(c Clocks, seat, seats int) int64 {
 	guaranteed := d.WallMs * guaranteePercent / 100
 	rest := d.BankMs - guaranteed*int64(seats)
@@ -59,11 +60,11 @@ func (d Deadlines) left(c Clocks, seat, seats int) int64 {
 
 // Allowance is the time that a seat has for a decision, as its request states it.
 type Allowance struct {
-	DeadlineMs int64  // 0: the decision times out at once
-	BankMs     *int64 // the time left for the seat, including DeadlineMs; nil without a time bank
+	DeadlineMs int64  // 0: the decision times out immediately
+	BankMs     *int64 // the time that the seat has left, including DeadlineMs; nil without a time bank
 }
 
-// Allow returns the allowance of a seat for a decision that is open now.
+// Allow returns a seat's allowance for its open decision.
 func (m *Match) Allow(c Clocks, seat int) Allowance {
 	d := m.Started.Deadlines
 	if d.BankMs == 0 {
@@ -83,10 +84,11 @@ func (a Allowance) After(ms int64) Allowance {
 	return a
 }
 
-// Charge returns the clocks after the open decisions have had these outcomes, one
-// for each decision that Asks returns, in the same order. Each seat pays for its
-// own time. But from a turn's second offer on, the offering seat pays for the
-// slowest answer, and the seats that answer pay only for redialing.
+// Charge returns the clocks after the open decisions have ended with the given
+// outcomes. It needs one outcome for each decision that Asks returns, in the same
+// order. Each seat usually pays for its own time. For the second and later offers of
+// a turn, however, the offering seat pays for the slowest answer, and the answering
+// seats pay only for redialing.
 func (m *Match) Charge(c Clocks, outcomes []Outcome) Clocks {
 	if c == nil {
 		return nil
@@ -109,7 +111,7 @@ func (m *Match) Charge(c Clocks, outcomes []Outcome) Clocks {
 }
 
 // offererPays reports whether the seat that made the open offer pays for the time
-// of a decision.
+// that another seat takes for a decision.
 func (m *Match) offererPays(d Decision) bool {
 	return d.Kind == game.KindTrade && m.Game.Offers() > 1
 }

@@ -14,7 +14,7 @@ import (
 	"hexarena/domain/seed"
 )
 
-// banked holds the deadlines of both modes with a time bank.
+// banked holds the deadlines of both modes, with a time bank.
 var banked = map[string]Deadlines{
 	ladder.Standard: Deadlines{DecisionMs: 5_000, WallMs: 600_000}.WithBank(),
 	ladder.Parley:   Deadlines{DecisionMs: 60_000, WallMs: 10_800_000}.WithBank(),
@@ -95,7 +95,8 @@ func asking(t *testing.T, seat int) Match {
 	return advance(t, nil, func(m *Match) bool { return len(m.Asks()) == 1 && m.Asks()[0].Seat == seat })
 }
 
-// advance plays a match with a time bank until it is as wanted. Seats reject all offers.
+// advance plays a match with a time bank until wanted returns true. All seats reject
+// all offers.
 func advance(t *testing.T, onTurn bot, wanted func(m *Match) bool) Match {
 	t.Helper()
 	m := beginBanked(t, ladder.Standard, 4, seed.Seed{7})
@@ -115,7 +116,8 @@ func advance(t *testing.T, onTurn bot, wanted func(m *Match) bool) Match {
 	return m
 }
 
-// From a turn's second offer on, the seat that offers pays for the slowest answer.
+// For the second and later offers of a turn, the offering seat pays for the slowest
+// answer.
 func TestOffererPaysFromTheSecondOfferOn(t *testing.T) {
 	for n := 1; n <= game.MaxOffers; n++ {
 		t.Run(fmt.Sprint("offer ", n), func(t *testing.T) {
@@ -143,16 +145,17 @@ func TestOffererPaysFromTheSecondOfferOn(t *testing.T) {
 }
 
 // sitting plays a match with a time bank. Each seat's policy chooses its answering
-// times. After each batch, sitting checks that the rule holds.
+// times. After each batch, sitting checks the rule of the time bank.
 type sitting struct {
 	t      *rapid.T
 	m      Match
 	clocks Clocks
 	wall   int64   // the time played
-	paid   []int64 // by seat: its own answers and redials, and the answers to its offers from the second of a turn on
+	paid   []int64 // by seat: its own answers and redials, and the answers to the second and later offers of its turns
 }
 
-// policy chooses how long a seat redials and answers. The sum is at most deadlineMs.
+// policy chooses how long a seat takes to redial and to answer. The sum is at most
+// deadlineMs.
 type policy func(deadlineMs int64) (redialMs, answerMs int64)
 
 func (s *sitting) settle(bots bot, policies []policy) {
@@ -188,8 +191,9 @@ func (s *sitting) settle(bots bot, policies []policy) {
 	s.check()
 }
 
-// check requires that the wall clock has not been reached, and that each seat has
-// paid only for its own time and still has what is left of its guaranteed time.
+// check requires that the match has not reached its wall clock, that each seat has
+// paid only for its own time, and that each seat still has the rest of its guaranteed
+// time.
 func (s *sitting) check() {
 	d := s.m.Started.Deadlines
 	require.Less(s.t, s.wall, d.WallMs, "the time played")
@@ -199,8 +203,8 @@ func (s *sitting) check() {
 	}
 }
 
-// policies draws one policy for each seat: always the same part of the deadline, a
-// random part, or all of it. Some seats redial first, and some never answer.
+// policies draws one policy for each seat: it uses a fixed fraction of each deadline,
+// a random fraction, or all of it. Some seats redial first, and some never answer.
 func policies(t *rapid.T, rng *rand.Rand, seats int) (list []policy) {
 	for range seats {
 		part := rapid.SampledFrom([]int64{0, 1, 50, 90, 99, 100}).Draw(t, "percent of each deadline")
@@ -218,9 +222,9 @@ func policies(t *rapid.T, rng *rand.Rand, seats int) (list []policy) {
 	return list
 }
 
-// No policy of answering times reaches the wall clock, whatever number of seats
-// follows it, and no seat takes guaranteed time from another. The bots make as many
-// offers as the rules allow, because other seats' answers then cost them time.
+// However long the seats take to answer, the match does not reach its wall clock, and
+// no seat uses another seat's guaranteed time. The bots make as many offers as the
+// rules allow, because they pay for the answers to these offers.
 func TestNoPolicyOfAnsweringTimesReachesTheWallClock(t *testing.T) {
 	aborts := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -229,7 +233,7 @@ func TestNoPolicyOfAnsweringTimesReachesTheWallClock(t *testing.T) {
 		mode := rapid.SampledFrom(ladder.Modes).Draw(t, "mode")
 		s := &sitting{t: t, m: beginBanked(t, mode, seats, randomSeed(rng)), clocks: NewClocks(seats), paid: make([]int64, seats)}
 		bots, slow := eagerToTrade(rng), policies(t, rng, seats)
-		var unlimited int64 // the time played without a time bank, if each seat uses the same part of the mode's time
+		var unlimited int64 // how long the match would take without a time bank, if each seat used the same fraction of the mode's deadline
 		for !s.m.Over() {
 			longest := int64(0)
 			for _, d := range s.m.Asks() {
@@ -247,7 +251,8 @@ func TestNoPolicyOfAnsweringTimesReachesTheWallClock(t *testing.T) {
 	require.Positive(t, aborts)
 }
 
-// eagerToTrade makes an offer whenever it can, and otherwise a random legal move.
+// eagerToTrade makes an offer whenever it can. Otherwise it makes a random legal
+// move.
 func eagerToTrade(rng *rand.Rand) bot {
 	play := lawful(rng)
 	return func(m *Match, d Decision) Outcome {
@@ -260,16 +265,16 @@ func eagerToTrade(rng *rand.Rand) bot {
 	}
 }
 
-// ledger counts the time of batches without the events of a match. So it can ask
+// ledger counts the time of batches without storing events. It can therefore ask
 // seats about the same decisions any number of times.
 type ledger struct {
 	clocks Clocks
 	wall   int64 // the time played
 }
 
-// ask charges the decisions that a match asks for. use chooses how much of a deadline a
-// decision uses. It requires that the wall clock has not been reached, and that only a
-// seat that offers overdraws its time.
+// ask charges for the decisions that a match asks for. use chooses how much of its
+// deadline each decision uses. ask requires that the wall clock has not been reached,
+// and that only an offering seat overdraws its time.
 func (l *ledger) ask(t require.TestingT, m *Match, use func(deadlineMs int64) Outcome) {
 	before, longest := l.clocks, int64(0)
 	outcomes := make([]Outcome, len(m.Asks()))
@@ -287,9 +292,10 @@ func (l *ledger) left(m *Match, seat int) int64 { return *m.Allow(l.clocks, seat
 
 func allOf(deadlineMs int64) Outcome { return Outcome{UsedMs: deadlineMs} }
 
-// Four seats use up their time one after another, which takes the longest. With its
-// last millisecond, each seat makes an offer, and the slowest answer overdraws its time
-// (not that of the last seat, because nobody has time left to answer it).
+// Four seats use up their time one after another, which makes the match as long as
+// possible. In its last millisecond, each seat makes an offer, and the slowest answer
+// overdraws the offering seat's time. The last seat does not overdraw, because nobody
+// has time left to answer its offer.
 func TestFourColludingSeatsCannotReachTheWallClock(t *testing.T) {
 	l := ledger{clocks: NewClocks(4)}
 	var deadlines Deadlines
@@ -305,8 +311,8 @@ func TestFourColludingSeatsCannotReachTheWallClock(t *testing.T) {
 	require.Greater(t, l.wall, deadlines.BankMs)
 }
 
-// The rule holds for any number of batches in any order, not only for the batches of
-// a game.
+// The rule of the time bank holds for any number of batches in any order, not only
+// for the batches of a real game.
 func TestNoSequenceOfBatchesReachesTheWallClock(t *testing.T) {
 	var asked []Match
 	for seat := range 4 {
@@ -319,7 +325,7 @@ func TestNoSequenceOfBatchesReachesTheWallClock(t *testing.T) {
 		for range 4000 {
 			m := &asked[rng.IntN(len(asked))]
 			if m.Game.Offer.Open && l.left(m, int(m.Game.Offer.From)) == 0 {
-				continue // its turn times out at once, so it cannot offer
+				continue // the seat's turn times out immediately, so it cannot make an offer
 			}
 			l.ask(t, m, func(deadline int64) Outcome {
 				used := deadline
@@ -332,8 +338,8 @@ func TestNoSequenceOfBatchesReachesTheWallClock(t *testing.T) {
 	})
 }
 
-// requireOverdraws requires that no seat has paid for more than it had left, except
-// a seat that offered: it may overdraw by less than one decision time.
+// requireOverdraws requires that no seat has paid for more time than it had left. An
+// offering seat may overdraw its time, but by less than the time for one decision.
 func requireOverdraws(t require.TestingT, m *Match, before, after Clocks) {
 	for seat := range after {
 		paid, had := after[seat]-before[seat], *m.Allow(before, seat).BankMs
@@ -344,8 +350,8 @@ func requireOverdraws(t require.TestingT, m *Match, before, after Clocks) {
 	}
 }
 
-// A bot that uses 90 % of each deadline makes 140 decisions before its time is up,
-// if the other bots are fast.
+// If the other bots are fast, a bot that uses 90 % of each deadline can make 140
+// decisions before its time is up.
 func TestNinetyPercentOfEachDeadlineLastsForAnAverageMatch(t *testing.T) {
 	for mode := range banked {
 		for seats := 3; seats <= 4; seats++ {

@@ -22,7 +22,7 @@ type Seating struct {
 	Commitment seed.Seed
 	Nonces     []string // in ladder order
 	Deadlines  Deadlines
-	Beacon     *beacon.Round // the round that the table names; nil without a beacon
+	Beacon     *beacon.Round // the beacon round that the table names; nil without a beacon
 }
 
 // Start returns the events that open a match. The joint seed determines the
@@ -65,19 +65,18 @@ type Outcome struct {
 	Cause     string // "" if Frame is an answer
 	Heard     bool   // a complete but stale frame arrived while the decision was open
 	ElapsedMs int64  // as the events store it
-	UsedMs    int64  // ElapsedMs and, if the line was down at first, the time of redialing
+	UsedMs    int64  // ElapsedMs plus the time for redialing, if the connection was down at first
 	RedialMs  int64  // the part of UsedMs before the request was written
 	Unasked   bool   // the bot got no request, because it had no time left
-	Fault     *Fault // how the connection failed; nil if that is unknown
+	Fault     *Fault // how the connection failed; nil if unknown
 }
 
-// Settle returns the events that the outcomes of all open decisions cause, in
-// the order of one append (docs/protocol.md, "Batches"). The events of each
-// seat come first, in seat order. If the seat failed, its first event is
-// timeout or illegal. Its action follows, and a resign event on the third
-// strike. The consequences follow after all seats, including the turns of
-// resigned seats, up to the next decision of a seat that still plays. Settle
-// needs one outcome for each decision that Asks returns.
+// Settle returns the events that the outcomes of all open decisions cause, in the
+// order of one append (docs/protocol.md, "Batches"). The events of the seats come
+// first, in seat order: timeout or illegal if the seat failed, then its action, then
+// resign if this was its third strike. The consequences follow, including the turns
+// of resigned seats, up to the next decision of a seat that still plays. Settle needs
+// one outcome for each decision that Asks returns.
 func (m Match) Settle(outcomes []Outcome) ([]Event, error) {
 	asks := m.Asks()
 	if len(asks) == 0 || len(asks) != len(outcomes) {
@@ -132,8 +131,8 @@ func (d *decider) emit(e Event) {
 	d.m = Evolve(d.m, e)
 }
 
-// batch closes all open decisions, with the defaults for resigned seats, and emits
-// the consequences.
+// batch closes all open decisions and emits the consequences. For a resigned seat, it
+// plays the default.
 func (d *decider) batch(outcomes map[int]Outcome) {
 	for _, dec := range d.m.open {
 		if o, ok := outcomes[dec.ID]; ok && !d.m.Resigned[dec.Seat] {
@@ -214,8 +213,8 @@ func (d *decider) playDefault(dec Decision) {
 	d.emit(ActionPlayed{dec.Seat, ActionData{Decision: dec.ID, Kind: dec.Kind.String(), Action: ActionJSON(action), Default: true}})
 }
 
-// Collected returns the number of cards that an embargo takes from each seat.
-// It returns nil for other actions.
+// Collected returns the number of cards that an embargo takes from each seat. For
+// other actions, it returns nil.
 func Collected(g *game.State, seat int, a game.Action) []int {
 	if a.Type != game.PlayEmbargo {
 		return nil
@@ -271,7 +270,7 @@ func ended(over game.State, c game.Consequence) GameEnded {
 // maxStoredAnswer is how many bytes of a raw answer the log stores.
 const maxStoredAnswer = 4096
 
-// stored returns a raw frame as the log stores it: valid UTF-8, cut off between
+// stored returns a raw frame as the log stores it: as valid UTF-8, and cut between
 // two code points if it is too long.
 func stored(frame []byte) string {
 	text := strings.ToValidUTF8(string(frame[:min(len(frame), maxStoredAnswer+utf8.UTFMax)]), "\uFFFD")

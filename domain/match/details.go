@@ -2,16 +2,16 @@ package match
 
 import "hexarena/domain/event"
 
-// DetailsPrefix begins the name of every stream of details. The prefix differs
-// from StreamPrefix, so no copy for analysts contains these streams
+// DetailsPrefix begins the name of every details stream. The prefix differs from
+// StreamPrefix, so copies for analysts do not contain these streams
 // (docs/adr/0045-details-of-failures-are-private.md).
 const DetailsPrefix = "details-"
 
-// DetailsStream names the stream with the details of a match.
+// DetailsStream names the details stream of a match.
 func DetailsStream(matchID string) string { return DetailsPrefix + matchID }
 
-// TimeoutExplained says why a decision timed out. The match's stream has the
-// timeout itself.
+// TimeoutExplained says why a decision timed out. The timeout itself is in the
+// match's stream.
 type TimeoutExplained struct {
 	Seat     int `json:"seat"`
 	Decision int `json:"decision"`
@@ -43,8 +43,7 @@ func (TimeoutExplained) EventType() string { return "TimeoutExplained" }
 // EventType implements Event.
 func (LateAnswerReceived) EventType() string { return "LateAnswerReceived" }
 
-// DecodeDetail reads a stored event of a stream of details. An unknown type is an
-// error.
+// DecodeDetail reads a stored event of a details stream. An unknown type is an error.
 func DecodeDetail(eventType string, data []byte) (Event, error) {
 	switch eventType {
 	case "TimeoutExplained":
@@ -65,8 +64,8 @@ type Details struct {
 // NewDetails returns Details without any event.
 func NewDetails() Details { return Details{map[int]Fault{}, map[int]LateAnswer{}} }
 
-// Evolve folds an event into d. For each decision, the first event of a type
-// counts.
+// Evolve folds an event into d. If a decision has several events of the same type,
+// only the first one counts.
 func (d Details) Evolve(e Event) {
 	switch e := e.(type) {
 	case TimeoutExplained:

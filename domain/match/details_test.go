@@ -9,7 +9,7 @@ import (
 	"hexarena/domain/seed"
 )
 
-// Given an outcome, when it is settled, then its timeout is explained.
+// A timeout is explained when its outcome is settled.
 func TestExplain(t *testing.T) {
 	long := `{"id":1,"action":{"settlement":"` + strings.Repeat("x", 5000) + `","road":0}}`
 	closed := &Fault{Code: CodeClosed, Message: `closed by the bot with code 1011 "internal error"`}
@@ -47,8 +47,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// A late answer replaces the fault, in any order of the two events. Further
-// events about a decision change nothing.
+// A late answer takes precedence over the fault, whichever event comes first. Later
+// events of the same type change nothing.
 func TestDetails(t *testing.T) {
 	explained := TimeoutExplained{Decision: 7, Fault: silent}
 	answered := NewLateAnswer(0, 7, []byte(strings.Repeat("é", 3000)), 1_001_004)

@@ -137,8 +137,8 @@ func appendTalk(b []byte, t TableTalk) []byte {
 	return append(b, '}')
 }
 
-// If a function below has a parameter named key, it appends the key before the
-// value. The key includes the punctuation around it.
+// A function below that has a parameter named key appends the key, with the
+// punctuation around it, before the value.
 
 func appendInt(b []byte, key string, n int) []byte { return appendNumber(append(b, key...), n) }
 

@@ -32,13 +32,13 @@ type Table struct {
 type Deadlines struct {
 	DecisionMs int64 `json:"decisionMs"`
 	WallMs     int64 `json:"wallMs"`
-	BankMs     int64 `json:"bankMs,omitempty"` // the time that the seats share; 0 without a time bank
+	BankMs     int64 `json:"bankMs,omitempty"` // the total time of all seats; 0 without a time bank
 }
 
-// RulesVersion is the number that MatchStarted stores for the current rules.
-// Raise it with every change to the rules. Today only the export reads this
-// number. A program plays and checks all matches by the rules that are compiled
-// into it (docs/CONTRIBUTING.md, "Add or change a rule").
+// RulesVersion is the number that MatchStarted stores for the current rules. Raise it
+// with every change to the rules. Today only the export reads this number: every
+// build of the program plays and checks all matches by its own rules
+// (docs/CONTRIBUTING.md, "Add or change a rule").
 const RulesVersion = 1
 
 // Started opens a match. The seed determines its seats.
@@ -55,8 +55,8 @@ type Started struct {
 	Beacon *beacon.Round `json:"beacon,omitempty"` // the round that the seed uses; nil without a beacon
 }
 
-// Claimed records that a referee took over the match. After this event, an
-// earlier referee cannot append to the stream.
+// Claimed records that a referee took over the match. After this event, earlier
+// referees cannot append to the stream.
 type Claimed struct {
 	Player string `json:"player"`
 }
@@ -89,9 +89,9 @@ type TradeExecuted struct{ TradeData }
 // AwardMoved records that an award changed hands.
 type AwardMoved struct{ AwardData }
 
-// DecisionTimedOut records that no usable answer arrived. Heard means that a
-// complete but stale frame arrived while the decision was open. A bot that was
-// heard has not missed the match. Heard is not public.
+// DecisionTimedOut records that no usable answer arrived. Heard means that a complete
+// but stale frame arrived while the decision was open, so the bot has not missed the
+// match. Heard is not public.
 type DecisionTimedOut struct {
 	Seat int `json:"seat"`
 	TimeoutData

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Fault says why a decision timed out, for the bot's owner. It is the explanation
-// of a malformed answer if the answer was malformed.
+// Fault tells the bot's owner why a decision timed out. If the answer was malformed,
+// Fault explains what was wrong with it.
 type Fault struct {
 	Code    string `json:"code"`
-	At      string `json:"at,omitempty"` // a JSON pointer to the wrong value of a malformed answer
+	At      string `json:"at,omitempty"` // a JSON pointer to the invalid value in a malformed answer
 	Message string `json:"message"`
 }
 
-// The codes of faults that are not malformed answers (docs/protocol.md, "Faults").
+// The codes of all faults except malformed answers (docs/protocol.md, "Faults").
 const (
 	CodeSilent    = "silent"
 	CodeStale     = "stale"
@@ -43,12 +43,13 @@ var (
 	oversized = Fault{Code: CodeOversized, Message: "the message has more than 65,536 bytes"}
 )
 
-// late is the fault of an answer that arrived after its deadline.
+// late returns the fault for an answer that arrived ms milliseconds after its
+// deadline.
 func late(ms int64) *Fault {
 	return &Fault{Code: CodeLate, Message: "came " + thousands(ms) + " ms late"}
 }
 
-// thousands writes a number with a comma between groups of three digits.
+// thousands formats a number with a comma between groups of three digits.
 func thousands(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for at := len(s) - 3; at > 0; at -= 3 {
@@ -95,8 +96,8 @@ func (m *Match) faultOf(e DecisionTimedOut, o Outcome) *Fault {
 	return nil
 }
 
-// malformedFault explains the whole frame, which the log may store cut off. An
-// outcome with a cause is a frame that is not valid text.
+// malformedFault explains the whole frame, of which the log may store only the
+// beginning. If the outcome has a cause, the frame is not valid text.
 func (m *Match) malformedFault(decision int, o Outcome) *Fault {
 	why := notText(string(o.Frame))
 	if o.Cause == "" {
@@ -110,8 +111,8 @@ func (m *Match) malformedFault(decision int, o Outcome) *Fault {
 	return &f
 }
 
-// notText explains a frame that is not valid text. Invalid UTF-8 is replaced in
-// it.
+// notText explains a frame that is not valid text. In frame, replacement characters
+// stand for the invalid UTF-8.
 func notText(frame string) *Malformed {
 	if strings.Contains(frame, "\uFFFD") {
 		return &Malformed{CodeNotUTF8, "", "the message is not valid UTF-8"}

@@ -82,7 +82,7 @@ func (r *fieldReader) optionalID(name string, n int) uint8 {
 	return r.bounded(name, v, n)
 }
 
-// bounded reads an integer in 0..n-1.
+// bounded reads an integer from 0 to n-1.
 func (r *fieldReader) bounded(name string, v strictjson.Value, n int) uint8 {
 	if !isInteger(v) {
 		r.wrongType(name, fmt.Sprintf("an integer from 0 to %d", n-1), v)
@@ -259,8 +259,8 @@ func (r *fieldReader) talk(t game.Type) string {
 	return s
 }
 
-// asSent returns the object with only the fields of the schema, as they were in
-// the frame. It leaves out absent and null fields.
+// asSent returns the object as it was in the frame, but with only those fields of the
+// schema that are present and not null.
 func (r *fieldReader) asSent() json.RawMessage {
 	var b bytes.Buffer
 	b.WriteByte('{')

@@ -6,21 +6,21 @@ import (
 	"hexarena/domain/game"
 )
 
-// FrameBoard is the part of a board that changes. Hexes and ports appear once,
-// outside the frames.
+// FrameBoard is the part of a board that can change. The hexes and ports never
+// change, so a reader gets them only once, outside the frames.
 type FrameBoard struct {
 	Bandit int `json:"bandit"`
 }
 
-// Frame is the public state after one public event, and that event.
+// Frame contains a public event and the public state after it.
 type Frame struct {
 	Seq   int         `json:"seq"`
 	Event PublicEvent `json:"event"`
 	Common
 	Board FrameBoard `json:"board"`
 
-	// The cards of one seat or of every seat. They are set only for an ended
-	// match, if the reader asked for them.
+	// The cards of one seat or of every seat. These fields are set only for an ended
+	// match, if the caller asked for the cards.
 	Hand              any `json:"hand,omitempty"`
 	DevCards          any `json:"devCards,omitempty"`
 	DevBoughtThisTurn any `json:"devBoughtThisTurn,omitempty"`
@@ -81,8 +81,8 @@ const (
 	NoHands  HandsOf = -2
 )
 
-// Frame returns the frame after e, the event that Evolve folded last, with the
-// cards that the reader of an ended match asked for.
+// Frame returns the frame after e, the event that Evolve folded last. The match has
+// ended, and hands selects the cards to show.
 func (m *Match) Frame(e Event, at time.Time, hands HandsOf) Frame {
 	f := frame(&m.Game.Public, &m.table, publicEvent(e, m.Seq, at, true))
 	switch hands {

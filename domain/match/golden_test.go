@@ -55,7 +55,7 @@ var examples = []Event{
 	},
 }
 
-// detailExamples holds one event of each type of a stream of details.
+// detailExamples holds one event of each type that a details stream contains.
 var detailExamples = []Event{
 	TimeoutExplained{Seat: 3, Decision: 11, Fault: Fault{CodeMissing, "/id", "/id is missing"}},
 	TimeoutExplained{Seat: 3, Decision: 14, Fault: silent},
@@ -86,8 +86,8 @@ func TestStoredShapes(t *testing.T) {
 	require.ErrorContains(t, err, "DiceLost")
 }
 
-// The golden file is a whole match of three seats, with strikes, as its record
-// shows it.
+// The golden file contains a whole match of three seats, including strikes, as the
+// record shows it.
 func TestTranscript(t *testing.T) {
 	rng := rand.New(rand.NewPCG(20, 26))
 	m, stored := playOut(t, seed.Seed{20, 26}, 3, wild(rng, 2))

@@ -29,11 +29,11 @@ const (
 	CodeCut          = "cut"
 )
 
-// Malformed says what is wrong with a malformed answer, and where. Text from
-// the bot is quoted and cut in Message.
+// Malformed says what is wrong with a malformed answer, and where. Message shortens
+// and quotes text from the bot.
 type Malformed struct {
 	Code    string `json:"code"`
-	At      string `json:"at"` // a JSON pointer to the wrong value; "" for the whole message
+	At      string `json:"at"` // a JSON pointer to the invalid value; "" for the whole message
 	Message string `json:"message"`
 }
 
@@ -69,7 +69,7 @@ func describe(v strictjson.Value) string {
 	return "the number " + clip(v.Raw)
 }
 
-// quoted cuts and quotes a string from a bot. The result is printable.
+// quoted shortens and quotes a string from a bot. The result is printable.
 func quoted(s string) string { return strconv.Quote(strings.ToValidUTF8(clip(s), "")) }
 
 // token returns a key from a bot as a printable part of a JSON pointer.
@@ -96,7 +96,8 @@ func notJSON(text []byte, err error) *Malformed {
 	return &Malformed{CodeSyntax, "", syntax(text)}
 }
 
-// syntax finds the first byte that is not JSON. Bytes count from 1.
+// syntax finds the first byte at which the text stops being valid JSON. It numbers
+// the bytes from 1.
 func syntax(text []byte) string {
 	var at *json.SyntaxError
 	if err := json.Unmarshal(text, new(json.RawMessage)); errors.As(err, &at) {
@@ -109,9 +110,9 @@ func syntax(text []byte) string {
 // Longer answers may be cut off.
 const KeptWhole = maxStoredAnswer - 4
 
-// ExplainMalformed says why the answer to a decision was malformed. stored is
-// the answer as DecisionTimedOut stores it: bytes that are not UTF-8 are
-// replaced, and a long answer is cut off.
+// ExplainMalformed says why the answer to a decision was malformed. stored is the
+// answer as DecisionTimedOut stores it: invalid UTF-8 is replaced, and a long answer
+// is cut off.
 func ExplainMalformed(kind game.Kind, decision int, stored string) *Malformed {
 	if len(stored) > KeptWhole {
 		return &Malformed{CodeCut, "", fmt.Sprintf("the log keeps only the first %d bytes of this answer, too few to find the fault", len(stored))}

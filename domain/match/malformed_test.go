@@ -9,8 +9,8 @@ import (
 	"hexarena/domain/game"
 )
 
-// Each malformed answer has an explanation (docs/protocol.md, "Malformed
-// answers"). Text from the bot is cut and printable in it.
+// Each malformed answer has an explanation (docs/protocol.md, "Malformed answers").
+// The explanation shortens text from the bot and makes it printable.
 func TestExplainMalformed(t *testing.T) {
 	deep := strings.Repeat("[", 65) + strings.Repeat("]", 65)
 	for _, c := range []struct{ frame, code, at, message string }{

@@ -4,9 +4,9 @@
 // Package game has the rules of play. Callers handle the sockets, the clocks
 // and the log.
 //
-// A match settles decisions in whole batches. Asks returns the open decisions,
-// Settle turns their outcomes into the events of one append, and Evolve folds
-// these events. Before that, the state contains no answers of the batch.
+// A match settles decisions in whole batches. Asks returns the open decisions, Settle
+// turns their outcomes into the events of one append, and Evolve folds these events.
+// The state contains no answer of a batch until the whole batch is settled.
 package match
 
 import (
@@ -39,13 +39,13 @@ type Decision struct {
 // Match is the state of one match. Evolve returns a new state and the old one
 // stays valid, so copying a Match forks it.
 type Match struct {
-	ServerSeed seed.Seed // from the seed key; never in the log while the match runs
+	ServerSeed seed.Seed // from the seed key; not in the log while the match is running
 	Seed       seed.Seed // joint; zero until Started
 	Started    Started
 	Game       game.State
 	Strikes    [game.MaxSeats]int
 	Resigned   [game.MaxSeats]bool
-	Heard      [game.MaxSeats]bool // sent at least one answer, even if it was nonsense
+	Heard      [game.MaxSeats]bool // by seat: whether it sent at least one answer, even a nonsensical one
 	Seq        int                 // of the last public event
 	End        *GameEnded
 	Abort      *Aborted
@@ -54,7 +54,7 @@ type Match struct {
 	board  BoardData            // shared by all views; Game has the bandit
 	open   []Decision           // decisions owed, including those of resigned seats, in seat order
 	nextID int                  // the id of the next decision
-	asked  [game.MaxSeats]idSet // closed decisions for which the seat was sent a request
+	asked  [game.MaxSeats]idSet // closed decisions for which the seat received a request
 }
 
 // table holds the table talk, which is not part of the rules of play.
@@ -64,8 +64,8 @@ type table struct {
 	talked    uint8 // one bit for each seat that has talked this turn
 }
 
-// idSet is a set of decision ids. Copies share memory, so adding an id makes a
-// new set.
+// idSet is a set of decision ids. Copies share memory, so adding an id creates a new
+// set.
 type idSet []uint64
 
 func (s idSet) has(id int) bool {
@@ -93,9 +93,8 @@ func (m *Match) Proof() Proof {
 	return Proof{ServerSeed: m.ServerSeed, Nonces: m.Started.Nonces, Table: t.Bots, Revision: t.Revision, Index: t.Index, SeedKey: t.SeedKey, Beacon: m.Started.Beacon}
 }
 
-// SeedOf returns the seed of a match. With a round of a beacon, the seed
-// ignores the nonces. The round must decode, as a round of a stored Started
-// does.
+// SeedOf returns the seed of a match. If round is not nil, the seed ignores the
+// nonces. The round must decode; the round of a stored Started event always does.
 func SeedOf(serverSeed seed.Seed, nonces []string, round *beacon.Round) seed.Seed {
 	if round == nil {
 		return seed.Joint(serverSeed, nonces)
@@ -104,12 +103,12 @@ func SeedOf(serverSeed seed.Seed, nonces []string, round *beacon.Round) seed.See
 	return seed.WithBeacon(serverSeed, randomness)
 }
 
-// Missed reports whether a seat missed the match: it was asked at least once
-// but never answered.
+// Missed reports whether a seat missed the match, which means that it sent no answer
+// at all.
 func (m *Match) Missed(seat int) bool { return !m.Heard[seat] }
 
-// Asks returns the decisions owed by seats that still play, in seat order. It
-// returns none once the match is over.
+// Asks returns the decisions owed by seats that still play, in seat order. Once the
+// match is over, no seat owes a decision.
 func (m *Match) Asks() []Decision {
 	if m.Over() {
 		return nil
@@ -129,9 +128,9 @@ func (m *Match) Request(d Decision) Request {
 	}
 }
 
-// AnswersOpenDecision reports whether a frame counts as the answer to the
-// seat's open decision. Every frame counts, even nonsense, except a late answer
-// to an earlier decision of the seat.
+// AnswersOpenDecision reports whether a frame counts as the answer to the seat's open
+// decision. Every frame counts, even nonsense. The only exception is a late answer to
+// an earlier decision of the same seat.
 func (m *Match) AnswersOpenDecision(seat int, frame []byte) bool {
 	id, _, err := envelope(frame)
 	return err != nil || !m.asked[seat].has(id)

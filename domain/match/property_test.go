@@ -14,7 +14,7 @@ import (
 
 var at = time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC)
 
-// Whatever the bots answer, the match ends and its events keep their invariants.
+// Whatever the bots answer, the match ends, and the invariants of its events hold.
 func TestAnyAnswersKeepTheInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
@@ -94,7 +94,7 @@ func checkViews(t *rapid.T, m *Match) {
 
 func ptr[T any](v T) *T { return &v }
 
-// Settle depends only on the match and the outcomes. A second call returns the
+// Settle depends only on the match and the outcomes. Calling it twice returns the
 // same events, and neither call changes the match.
 func TestSettleChangesNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -34,8 +34,8 @@ type StealData struct {
 	Victim int `json:"victim"`
 }
 
-// TradeData is the data of a trade event. Give holds the cards that the seat in
-// the field From gave away.
+// TradeData is the data of a trade event. Give holds the cards that the seat From
+// gave away.
 type TradeData struct {
 	From int    `json:"from"`
 	To   int    `json:"to"`

@@ -68,8 +68,8 @@ func TestStartSeatsByTheJointSeed(t *testing.T) {
 	require.Error(t, err, "the commitment must be kept")
 }
 
-// With a round of a beacon, the seed comes from the server seed and the round
-// only. The match stores the nonces and the round, and publishes both.
+// If the table names a beacon round, the seed comes only from the server seed and the
+// round. The match stores and publishes both the nonces and the round.
 func TestStartWithABeacon(t *testing.T) {
 	server := seed.Seed{1}
 	round := beacon.NewRound(beacon.Named{Chain: beacon.Quicknet().Hash, Round: 1000}, make([]byte, beacon.SignatureSize))
@@ -154,8 +154,8 @@ func TestSettleRejectsOtherOutcomes(t *testing.T) {
 	}
 }
 
-// A seat resigns after its third strike and the default action for that
-// decision. From then on, the seat is not asked, and its defaults are played.
+// On its third strike, a seat resigns after the default action for that decision is
+// played. The seat is then no longer asked, and only its defaults are played.
 func TestThirdStrikeResigns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	m := find(t, rng, 4, func(m Match) bool {
@@ -181,8 +181,7 @@ func TestThirdStrikeResigns(t *testing.T) {
 	}
 }
 
-// When all seats have resigned, the match immediately continues with defaults
-// until it ends.
+// Once all seats have resigned, the match immediately plays defaults until it ends.
 func TestAllResigned(t *testing.T) {
 	m, events := playOut(t, seed.Seed{5}, 3, func(*Match, Decision) Outcome { return missed(CauseDropped) })
 	require.NotNil(t, m.End)
@@ -194,9 +193,9 @@ func TestAllResigned(t *testing.T) {
 	require.Equal(t, "end", kinds(events[len(events)-1:])[0])
 }
 
-// All seats are asked for their discards at the same time. The discards stay
-// hidden until all are settled, and are applied in seat order. For each seat, a
-// batch contains its failure, its action and its resignation.
+// All seats are asked for their discards at the same time. The discards stay hidden
+// until all are settled, and are applied in seat order. The batch contains each
+// seat's failure, action and resignation, in this order.
 func TestBatchOfDiscards(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	m := find(t, rng, 4, owes(game.KindDiscard, 3))
@@ -274,8 +273,8 @@ func TestAcceptingWithoutTheCards(t *testing.T) {
 	require.Nil(t, m.View(0).OpenTrade)
 }
 
-// An answer to a closed decision of the same seat is ignored. All other answers
-// count.
+// An answer to a closed decision of the same seat is ignored. Every other answer
+// counts.
 func TestStaleIdsAreIgnored(t *testing.T) {
 	m, _ := begin(t, seed.Seed{9}, 3)
 	seat := m.Asks()[0].Seat

@@ -7,8 +7,8 @@ import (
 	"hexarena/domain/game"
 )
 
-// Counts is the ResourceCounts of the protocol. On the wire it is an object
-// that maps resource names to counts. A missing key means zero.
+// Counts is the ResourceCounts of the protocol. On the wire it is an object that maps
+// resource names to counts. A missing resource counts as zero.
 type Counts game.Cards
 
 // MarshalJSON writes the counts above zero, in the canonical order.
@@ -53,8 +53,8 @@ type Town struct {
 	City   bool `json:"city"`
 }
 
-// Awards contains the seats that hold the awards. A seat is null while nobody
-// holds the award.
+// Awards contains the seats that hold the awards. The seat of an award that nobody
+// holds is null.
 type Awards struct {
 	LargestArmy *int `json:"largestArmy"`
 	LongestRoad *int `json:"longestRoad"`
@@ -76,7 +76,7 @@ type TableTalk struct {
 	Turn    int    `json:"turn"`
 }
 
-// Common has the fields that View and Frame share.
+// Common holds the fields that View and Frame share.
 type Common struct {
 	SeatCount     int         `json:"seatCount"`
 	Phase         string      `json:"phase"` // setup or main
@@ -106,7 +106,7 @@ type View struct {
 	MyScore           int       `json:"myScore"`
 }
 
-// View returns the game as a seat sees it now.
+// View returns the game as a seat currently sees it.
 func (m *Match) View(seat int) View {
 	g := &m.Game
 	board := m.board

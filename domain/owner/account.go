@@ -13,11 +13,11 @@ type Account struct {
 	Bots        []Bot  // in order of registration, without removed ones
 	Sessions    []Session
 	Suspended   bool
-	Deleted     bool // if set, only ID, AddressHash and Handle remain, until they are released
+	Deleted     bool // if true, only ID, AddressHash and Handle remain, until the address and the handle are released
 
 	former      []formerHandle
 	notices     []time.Time // sent within the last NoticeWindow
-	refusedKeys []string    // ids under which no key can be registered, because another account has claimed the public key
+	refusedKeys []string    // key ids that can no longer be registered, because another account has claimed the public key
 }
 
 // Session is a sign-in that has not ended.
@@ -29,7 +29,8 @@ type Session struct {
 // SessionLength is how long a session lasts.
 const SessionLength = 30 * 24 * time.Hour
 
-// Exists reports whether someone has signed up and not deleted the account.
+// Exists reports whether someone has signed up for the account and has not deleted
+// it.
 func (a Account) Exists() bool { return a.ID != "" && !a.Deleted }
 
 // SignIn describes a sign-in by someone who has proved that they own an address.
@@ -40,8 +41,8 @@ type SignIn struct {
 	At          time.Time
 }
 
-// SignIn starts a session. It creates the account if it does not exist yet. It
-// fails with ErrOwnerGone if the account was deleted: the address must then be
+// SignIn starts a session. It creates the account if it does not exist yet. If the
+// account was deleted, SignIn fails with ErrOwnerGone, and the address must be
 // claimed again.
 func (a Account) SignIn(s SignIn) ([]Event, error) {
 	if a.Deleted {
@@ -71,10 +72,9 @@ func (a Account) Delete() []Event {
 	return []Event{Deleted{}}
 }
 
-// Admit checks a caller's credential. If the key is revoked or the session has
-// ended, Admit returns ErrUnauthenticated. A write calls Admit on the account
-// at the revision at which it appends, so that no write is accepted after a
-// revocation.
+// Admit checks a caller's credential. If the key is revoked or the session has ended,
+// Admit returns ErrUnauthenticated. A write calls Admit on the account at the same
+// revision at which it appends, so that no write is accepted after a revocation.
 func (a Account) Admit(c Caller, now time.Time) error {
 	if c.KeyID != "" {
 		if k, ok := a.Key(c.KeyID); ok && !k.Revoked() && a.ID == c.OwnerID {
@@ -88,8 +88,8 @@ func (a Account) Admit(c Caller, now time.Time) error {
 	return ErrUnauthenticated
 }
 
-// AdmitWrite is Admit for a call that changes something. It rejects a suspended
-// account with ErrOwnerSuspended.
+// AdmitWrite is like Admit, for a call that changes something. It also rejects a
+// suspended account with ErrOwnerSuspended.
 func (a Account) AdmitWrite(c Caller, now time.Time) error {
 	if err := a.Admit(c, now); err != nil {
 		return err

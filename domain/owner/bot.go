@@ -25,13 +25,13 @@ type Bot struct {
 	Name      string
 	Mode      string
 	URL       string
-	Status    Status // as readers see it: also Paused if the bot or account is suspended
+	Status    Status // as shown to readers: Paused, too, if the bot or account is suspended
 	CreatedAt time.Time
 
 	StatusSince time.Time // time of the latest change of Status
-	PausedBy    string    // ByOwner or ByMisses, even during a suspension; empty if not paused
-	Suspended   bool      // by the operator, this bot only
-	Notified    bool      // its owner received the email about the latest pause for misses
+	PausedBy    string    // ByOwner or ByMisses; empty if not paused; a suspension does not change it
+	Suspended   bool      // by the operator; applies only to this bot
+	Notified    bool      // whether its owner received the email about the latest pause for misses
 }
 
 // NoticeOwed reports whether the arena has paused the bot for misses and has
@@ -142,8 +142,8 @@ func (a Account) ChangeBot(id string, c BotChange) ([]Event, error) {
 	return append(events, change...), nil
 }
 
-// changeStatus pauses or unpauses a bot for its owner. A pause by the owner
-// remains when a suspension ends.
+// changeStatus pauses or unpauses a bot for its owner. A bot that its owner paused
+// stays paused when a suspension ends.
 func (a Account) changeStatus(b Bot, wanted Status) ([]Event, error) {
 	switch {
 	case wanted == Paused && b.PausedBy != "":
@@ -160,9 +160,9 @@ func (a Account) changeStatus(b Bot, wanted Status) ([]Event, error) {
 	return []Event{BotUnpaused{BotID: b.ID}}, nil
 }
 
-// PauseForMisses pauses a bot that has missed its matches for a week. since is
-// the time when the week began. PauseForMisses returns no event if the bot is
-// paused or its status has changed since then. It may fail with ErrBotUnknown.
+// PauseForMisses pauses a bot that has missed its matches for a week. since is when
+// that week began. If the bot is already paused, or its status has changed since
+// then, PauseForMisses returns no event. It may fail with ErrBotUnknown.
 func (a Account) PauseForMisses(id string, since time.Time) ([]Event, error) {
 	b, ok := a.Bot(id)
 	switch {

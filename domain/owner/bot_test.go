@@ -146,8 +146,8 @@ func TestParseBotChange(t *testing.T) {
 	require.Len(t, invalid.Faults, 3)
 }
 
-// The limits hold after any sequence of an owner's calls, and no decision or
-// fold changes the state that it receives.
+// The limits hold after any sequence of calls by an owner, and no decision or fold
+// changes its input state.
 func TestLimitsHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := Account{}

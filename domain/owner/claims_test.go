@@ -34,8 +34,9 @@ func TestUseLink(t *testing.T) {
 	}
 }
 
-// A used link stays invalid, however many other links are used later, and even if the
-// clock is set back. New links work, even if a link was issued while the clock was fast.
+// A used link stays invalid, no matter how many links are used after it, and even if
+// the clock is set back. New links work, even if an earlier link was issued while the
+// clock was fast.
 func TestUsedLinksStayInvalid(t *testing.T) {
 	var links []Link
 	var history []happened
@@ -137,8 +138,8 @@ func TestChooseHandle(t *testing.T) {
 	require.Equal(t, "ada", a.Handle)
 }
 
-// A former handle of an account stays reserved. This is true even if a crash
-// came between the change of the account and the release of the handle.
+// A former handle of an account stays reserved, even if the arena crashed after it
+// changed the account and before it released the handle.
 func TestKeeps(t *testing.T) {
 	a := account(given(HandleChosen{Handle: "ada"}, HandleChosen{Handle: "bob"}), at(time.Hour, HandleChosen{Handle: "eve"}))
 	for name, c := range map[string]struct {

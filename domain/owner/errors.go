@@ -7,12 +7,12 @@ import (
 
 // The errors that callers handle. A decision that fails changes nothing.
 var (
-	// ErrUnauthenticated means that the credential is missing, wrong or no
-	// longer valid. The error does not reveal which, so that nobody can probe
+	// ErrUnauthenticated means that the credential is missing, wrong or no longer
+	// valid. The error does not say which, so that nobody can use it to probe
 	// credentials.
 	ErrUnauthenticated = errors.New("not authenticated")
-	// ErrLinkInvalid means that a sign-in link is unknown, used or too old. The
-	// error does not reveal which.
+	// ErrLinkInvalid means that a sign-in link is unknown, used or too old. The error
+	// does not say which.
 	ErrLinkInvalid = errors.New("the sign-in link is unknown, used or older than 15 minutes")
 
 	// ErrOwnerGone means that the account was deleted. Its owner may make a new one.
@@ -24,18 +24,17 @@ var (
 	ErrBotSuspended   = errors.New("the bot is suspended: it stays paused until an operator restores it")
 	// ErrNoReason rejects an operator's order without a reason.
 	ErrNoReason = errors.New("an order needs a reason")
-	// ErrNoticeLimit means that the owner has already received as many notices
-	// as an owner may get within an hour. The next notice waits.
+	// ErrNoticeLimit means that the owner has already received the maximum number of
+	// notices per hour. The next notice must wait.
 	ErrNoticeLimit = errors.New("too many notices to this owner within an hour")
 
 	ErrHandleTaken = errors.New("the handle is taken")
 	ErrKeyLimit    = errors.New("an account has at most 20 API keys that are not revoked")
 	ErrKeyExists   = errors.New("the account already has this public key")
-	// ErrProofNeeded means that another account uses the public key.
-	// ErrKeyContested means that another account has claimed the public key
-	// since this account claimed it.
+	// ErrProofNeeded means that another account uses the public key. ErrKeyContested
+	// means that another account claimed the public key after this account did.
 	ErrProofNeeded  = errors.New(`another account uses this key; to move the key to your account, run "arena keys add NAME --key FILE", which proves that you have the private key`)
-	ErrKeyContested = errors.New("another account registers this public key at the same time: try again")
+	ErrKeyContested = errors.New("another account is registering this public key at the same time: try again")
 	ErrKeyUnknown   = errors.New("no such API key")
 	ErrScopeMissing = errors.New("a key cannot grant a scope that it does not have")
 	ErrBotLimit     = errors.New("an account has at most 5 active bots in one mode")
@@ -48,10 +47,10 @@ const (
 	CodeURLNotAllowed = "url_not_allowed"
 )
 
-// Fault is the error in one field of a command.
+// Fault describes the error in one field of a command.
 type Fault struct {
 	Field   string // the field's name on the wire
-	Message string // a sentence for the owner, without the value
+	Message string // a sentence for the owner, which does not repeat the value
 }
 
 // InvalidError lists the invalid fields of a command.

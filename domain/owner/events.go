@@ -46,15 +46,15 @@ type APIKeyUsed struct {
 	KeyID string `json:"keyId"`
 }
 
-// ByOtherAccount is the source of a revocation: another account registers the
+// ByOtherAccount is the source of a revocation: another account has registered the
 // same public key.
 const ByOtherAccount = "other_account"
 
-// APIKeyRevoked revokes a key permanently. If the key is not registered yet, it
-// can no longer be registered under this id.
+// APIKeyRevoked revokes a key permanently. A key that is not registered yet can no
+// longer be registered under this id.
 type APIKeyRevoked struct {
 	KeyID string `json:"keyId"`
-	By    string `json:"by,omitempty"` // absent if by the key's owner
+	By    string `json:"by,omitempty"` // absent if the key's owner revoked it
 }
 
 // BotRegistered adds an active bot.
@@ -96,7 +96,7 @@ type BotPaused struct {
 // the bot to the status that its owner wants.
 type BotUnpaused struct {
 	BotID  string `json:"botId"`
-	By     string `json:"by,omitempty"`     // absent if by the bot's owner
+	By     string `json:"by,omitempty"`     // absent if the bot's owner unpaused it
 	Reason string `json:"reason,omitempty"` // from the operator
 }
 
@@ -105,16 +105,15 @@ type BotRemoved struct {
 	BotID string `json:"botId"`
 }
 
-// AboutMisses is the topic of a notice that the arena paused a bot because the
+// AboutMisses is the topic of a notice about a bot that the arena paused because the
 // bot had missed its matches for a week.
 const AboutMisses = "misses"
 
-// AboutMovedKey is the topic of a notice that the arena revoked a key because
-// another account registered it with a proof.
+// AboutMovedKey is the topic of a notice about a key that the arena revoked because
+// another account proved that it has the private key.
 const AboutMovedKey = "moved_key"
 
-// Notified records that the arena sent an email about a bot or a key to its
-// owner.
+// Notified records that the arena sent the owner an email about a bot or a key.
 type Notified struct {
 	BotID string `json:"botId,omitempty"` // absent if the email is about a key
 	KeyID string `json:"keyId,omitempty"` // absent if the email is about a bot
@@ -136,8 +135,8 @@ type Restored struct {
 // address and the handles are released afterwards.
 type Deleted struct{}
 
-// SignatureSpent records that a signed write ran or was about to run, so that
-// nobody can use its signature again.
+// SignatureSpent records that a signed write ran or was about to run, so that nobody
+// can use the signature again.
 type SignatureSpent struct {
 	Signature string `json:"signature"` // hash of the key id and the signed message
 }
@@ -147,8 +146,8 @@ type AddressSet struct {
 	Address string `json:"address"`
 }
 
-// SignInLinkIssued lets the bearer of a token sign in once. Only old logs
-// contain this event: a link now works without an event, until it is used.
+// SignInLinkIssued lets the bearer of a token sign in once. Only old logs contain
+// this event. Today the arena issues a link without an event.
 type SignInLinkIssued struct {
 	Link  string    `json:"link"` // hash of the token
 	Until time.Time `json:"until"`

@@ -42,8 +42,8 @@ func Evolve(a Account, e Event, at time.Time) Account {
 	return a
 }
 
-// keyRevoked returns the account after a revocation. If the key is not
-// registered yet, the account refuses to register it under this id.
+// keyRevoked returns the account after a revocation. If the key is not registered
+// yet, the account will refuse to register it under this id.
 func (a Account) keyRevoked(e APIKeyRevoked, at time.Time) Account {
 	if _, ok := a.Key(e.KeyID); !ok {
 		a.refusedKeys = append(slices.Clone(a.refusedKeys), e.KeyID)

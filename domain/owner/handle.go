@@ -5,17 +5,16 @@ import (
 	"time"
 )
 
-// HandleReserved is how long a released handle is reserved for its last owner.
-// ClaimGrace is how long a claim is valid before the claimant's account must
-// use the handle.
+// HandleReserved is how long a released handle stays reserved for its last owner.
+// ClaimGrace is how long a claim is valid before the claimant must use the handle.
 const (
 	HandleReserved = 30 * 24 * time.Hour
 	ClaimGrace     = time.Minute
 )
 
-// House is the handle of the house: the account of the arena's own bots. The pages
-// and arena verify do not count the nonces of its bots, because the arena may know
-// their secrets.
+// House is the handle of the house, which is the account of the arena's own bots. The
+// pages and the command "arena verify" do not count the nonces of these bots, because
+// the arena may know their secrets.
 const House = "house"
 
 // formerMax is how many former handles an account remembers.
@@ -36,9 +35,9 @@ func (a Account) ChooseHandle(handle string) []Event {
 	return []Event{HandleChosen{Handle: handle}}
 }
 
-// Keeps reports whether a handle that the account has claimed still belongs to
-// the account. The account keeps its current handle, and its former handles for
-// HandleReserved. The claim to any other handle is abandoned.
+// Keeps reports whether a handle that the account has claimed still belongs to the
+// account. The account keeps its current handle, and it keeps each former handle for
+// HandleReserved. Its claims to all other handles are abandoned.
 func (a Account) Keeps(handle string, now time.Time) bool {
 	return a.Handle == handle || slices.ContainsFunc(a.former, func(f formerHandle) bool {
 		return f.handle == handle && now.Sub(f.at) < HandleReserved
@@ -68,11 +67,11 @@ type Name struct {
 	Released time.Time // zero if not released
 }
 
-// Contested reports whether another owner's claim is past its grace period, or was
-// released at least HandleReserved ago. Only that owner's account then tells whether
-// the handle is free; see Abandoned. The release itself does not tell: while several
-// calls change the account, one of them may release a handle that another has just
-// given back to the account.
+// Contested reports whether the handle is claimed by another owner, and that claim is
+// past its grace period or was released at least HandleReserved ago. In that case,
+// only the other owner's account shows whether the handle is free (see Abandoned).
+// The release does not show it: if several calls change the account at the same time,
+// one may release a handle that another has just given back to the account.
 func (n Name) Contested(ownerID string, now time.Time) bool {
 	switch {
 	case n.OwnerID == "" || n.OwnerID == ownerID:
@@ -93,10 +92,10 @@ func (n Name) Abandoned(handle string, claimant Account, now time.Time) bool {
 	return claimant.Deleted || claimant.Handle != handle
 }
 
-// Claim gives the handle to an account that does not use it yet. If the account
-// has claimed the handle before, the grace period begins again. abandoned is
-// the result of Abandoned; it matters only if the existing claim is contested. Claim
-// may fail with ErrHandleTaken.
+// Claim gives the handle to an account that does not use it yet. If the account has
+// claimed the handle before, its grace period starts again. abandoned is the result
+// of Abandoned, and matters only if the existing claim is contested. Claim may fail
+// with ErrHandleTaken.
 func (n Name) Claim(ownerID string, now time.Time, abandoned bool) ([]Event, error) {
 	others := n.OwnerID != "" && n.OwnerID != ownerID
 	if others && (!abandoned || !n.Contested(ownerID, now)) {

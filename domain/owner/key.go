@@ -12,7 +12,7 @@ const KeyLimit = 20
 // keyUseEvery is the shortest time between two stored uses of a key.
 const keyUseEvery = time.Hour
 
-// Key is an API key. The service stores only the public key.
+// Key is an API key. The arena stores only the public key.
 type Key struct {
 	ID         string
 	Name       string
@@ -23,11 +23,11 @@ type Key struct {
 	RevokedAt  time.Time // zero if not revoked
 
 	Moved    bool // revoked because another account registered the public key with a proof
-	Notified bool // the owner received the email about this
+	Notified bool // whether the owner received the email about the moved key
 }
 
-// NoticeOwed reports whether the key moved to another account and its owner has
-// not received the email about this yet.
+// NoticeOwed reports whether the key moved to another account and its former owner
+// has not received the email about that yet.
 func (k Key) NoticeOwed() bool { return k.Moved && !k.Notified }
 
 // Revoked reports whether the key has been revoked.
@@ -46,8 +46,8 @@ type NewKey struct {
 }
 
 // RegisterKey adds a key under a new id. It may fail with ErrKeyExists or
-// ErrKeyLimit, with ErrScopeMissing if the caller lacks one of the key's scopes,
-// or with ErrKeyContested if another account has claimed the public key.
+// ErrKeyLimit. It fails with ErrScopeMissing if the caller lacks one of the key's
+// scopes, and with ErrKeyContested if another account has claimed the public key.
 func (a Account) RegisterKey(id string, k NewKey, by Caller) ([]Event, error) {
 	for _, s := range k.Scopes {
 		if !by.May(s) {

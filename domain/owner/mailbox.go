@@ -14,16 +14,16 @@ const LinkLength = 15 * time.Minute
 type Mailbox struct {
 	OwnerID string // empty if unclaimed
 
-	used  []Link    // the usedMax used links that expire last
-	floor time.Time // links that expire up to this time may have been used
+	used  []Link    // used links, at most usedMax: those that expire last
+	floor time.Time // links that expire at or before this time may have been used
 }
 
 // usedMax is how many used links a mailbox remembers. Far fewer links are valid at
 // the same time.
 const usedMax = 100
 
-// Link is a sign-in link for an address. Its token proves that the arena issued
-// it, so the log contains no event about an unused link.
+// Link is a sign-in link for an address. Its token proves that the arena issued it,
+// so the log needs no event about an unused link.
 type Link struct {
 	Hash  string // of the token
 	Until time.Time
@@ -69,12 +69,12 @@ func EvolveMailbox(m Mailbox, e Event, _ time.Time) Mailbox {
 	return m
 }
 
-// remember returns m with one more used link. If there are too many, m forgets the
-// link that expires first, and raises floor. It does not compare expiry with a
-// clock, so a used link stays invalid if a clock is set back.
+// remember returns m with one more used link. If there are now too many, m forgets
+// the link that expires first, and raises floor. remember uses no clock, so a used
+// link stays invalid even if a clock is set back.
 func (m Mailbox) remember(l Link) Mailbox {
 	if l.Until.IsZero() {
-		return m // an old link, whose token is invalid today
+		return m // a link from an old log; its token is invalid today
 	}
 	m.used = append(slices.Clone(m.used), l)
 	if len(m.used) > usedMax {

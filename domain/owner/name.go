@@ -42,8 +42,8 @@ func unseen(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 
-// blank lists the letters and symbols without ink that Unicode does not mark as
-// default-ignorable.
+// blank lists the letters and symbols that show nothing, but that Unicode does not
+// mark as default-ignorable.
 var blank = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x2800, Hi: 0x2800, Stride: 1}, // braille pattern blank
@@ -55,9 +55,9 @@ var blank = &unicode.RangeTable{
 	},
 }
 
-// visible reports whether a character shows something by itself. Marks do not,
-// because they only change another character. Private and unassigned characters
-// do not, because their look depends on the reader's fonts.
+// visible reports whether a character is visible by itself. Marks are not, because
+// they only change another character. Private and unassigned characters are not,
+// because their appearance depends on the reader's fonts.
 func visible(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) &&
 		!unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, blank)

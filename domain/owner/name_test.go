@@ -60,8 +60,8 @@ func TestParseName(t *testing.T) {
 	}
 }
 
-// No text of characters that Unicode calls default-ignorable or white space is a
-// name, whatever their order.
+// A text that contains only white space and characters that Unicode calls
+// default-ignorable is not a name, whatever their order.
 func TestParseNameRejectsEveryInvisibleCharacter(t *testing.T) {
 	var invisible []rune
 	for r := rune(0); r <= unicode.MaxRune; r++ {

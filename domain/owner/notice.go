@@ -2,8 +2,8 @@ package owner
 
 import "time"
 
-// NoticeLimit is how many notices an owner gets within NoticeWindow. Later
-// notices wait.
+// NoticeLimit is the maximum number of notices that an owner receives within
+// NoticeWindow. Further notices wait.
 const (
 	NoticeLimit  = 5
 	NoticeWindow = time.Hour

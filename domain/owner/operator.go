@@ -2,7 +2,7 @@ package owner
 
 import "strings"
 
-// An operator's order takes effect immediately and needs a reason. Running
+// An operator's order needs a reason and takes effect immediately, but running
 // matches continue.
 
 // Suspend keeps all of the account's bots out of matchmaking. A suspended
@@ -16,8 +16,8 @@ func (a Account) Suspend(reason string) ([]Event, error) {
 	return []Event{Suspended{Reason: reason}}, nil
 }
 
-// Restore ends the suspension of an account. It does not end pauses or
-// suspensions of single bots. It may fail with the same errors as Suspend.
+// Restore ends the suspension of an account. Bots that are paused or suspended
+// individually stay so. Restore may fail with the same errors as Suspend.
 func (a Account) Restore(reason string) ([]Event, error) {
 	reason, err := a.ordered(reason)
 	if err != nil || !a.Suspended {

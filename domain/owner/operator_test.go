@@ -68,8 +68,8 @@ func TestStatusDuringASuspension(t *testing.T) {
 	for name, c := range map[string]struct {
 		given  []Event
 		status Status
-		since  int   // number of the event that last changed the status; 0 is the registration
-		active error // the error if the owner makes it active
+		since  int   // index of the event that last changed the status; 0 is the registration
+		active error // the error when the owner sets the bot to active
 	}{
 		"not suspended":                          {nil, Active, 0, nil},
 		"paused":                                 {[]Event{pause}, Paused, 1, nil},

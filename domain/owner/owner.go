@@ -3,14 +3,17 @@
 // names that an account claims: its email address, its handle and its public
 // keys.
 //
-// Six kinds of streams belong to this package. Account folds owner-<ownerId>,
-// Mailbox folds email-<hmac of the address>, Name folds handle-<handle>, and
-// PublicKey folds key-<hex of the public key>. The stream address-<ownerId> holds AddressSet, the only event that contains
-// an address. The stream signatures-<ownerId> holds the SignatureSpent events
-// of the last few minutes.
+// Six kinds of streams belong to this package:
 //
-// Decisions are methods that return events, or an error with the reason for a
-// refusal. Callers pass the time and new ids.
+//   - owner-<ownerId>, which Account folds
+//   - email-<hmac of the address>, which Mailbox folds
+//   - handle-<handle>, which Name folds
+//   - key-<hex of the public key>, which PublicKey folds
+//   - address-<ownerId>, which holds AddressSet, the only event that contains an address
+//   - signatures-<ownerId>, which holds the SignatureSpent events of the last few minutes
+//
+// Decisions are methods. They return events, or an error that says why the decision
+// was refused. Callers pass in the time and new ids.
 //
 // The package knows nothing about HTTP, signatures, email or the log.
 package owner
@@ -33,8 +36,8 @@ const (
 // AccountStream names the stream of an account.
 func AccountStream(ownerID string) string { return AccountPrefix + ownerID }
 
-// AddressStream names the stream that holds an account's address. The stream
-// keeps one event.
+// AddressStream names the stream that holds an account's address. The stream keeps
+// only its last event.
 func AddressStream(ownerID string) string { return AddressPrefix + ownerID }
 
 // MailboxStream names the stream of an address by its keyed hash.

@@ -24,17 +24,18 @@ type PublicKey struct {
 	Last, Before KeyClaim
 }
 
-// KeyClaim announces the registration of a public key. The zero value is no claim.
+// KeyClaim announces the registration of a public key. The zero value means that
+// there is no claim.
 type KeyClaim struct {
 	OwnerID string
 	KeyID   string
 	At      time.Time
 }
 
-// Claim announces that an account is about to register the public key. held
-// means that the account of the last claim still holds it. If this is another
-// account, the claimant must have proved that it has the private key. Otherwise,
-// Claim fails with ErrProofNeeded.
+// Claim announces that an account is about to register the public key. held means
+// that the account that made the last claim still holds the key. If that is another
+// account, and proved is false, Claim fails with ErrProofNeeded. proved means that
+// the claimant has proved that it has the private key.
 func (p PublicKey) Claim(ownerID, keyID string, held, proved bool) ([]Event, error) {
 	if held && !proved && p.Last.OwnerID != ownerID {
 		return nil, ErrProofNeeded
@@ -61,11 +62,11 @@ func (a Account) Holds(c KeyClaim, now time.Time) bool {
 	return a.Exists() && !slices.Contains(a.refusedKeys, c.KeyID) && now.Sub(c.At) < ClaimGrace
 }
 
-// YieldKey ensures that the account does not have the key of a claim, now or
-// later, because another account registers the public key. It returns no event
-// if this is already so. If the key is active, the other account must have
-// proved that it has the private key. Otherwise, YieldKey fails with
-// ErrProofNeeded.
+// YieldKey makes the account give up a key, or its claim to the key, because another
+// account is registering the public key. The account can then never register the key
+// under this id. YieldKey returns no event if the account has already given the key
+// up. If the key is active, and the other account has not proved that it has the
+// private key, YieldKey fails with ErrProofNeeded.
 func (a Account) YieldKey(id string, proved bool) ([]Event, error) {
 	k, registered := a.Key(id)
 	switch {

@@ -21,10 +21,10 @@ const (
 
 var allScopes = []Scope{BotsRead, BotsWrite, KeysRead, KeysWrite, AccountRead, AccountWrite}
 
-// AllScopes returns the scopes of a session.
+// AllScopes returns all scopes. A session has all of them.
 func AllScopes() []Scope { return slices.Clone(allScopes) }
 
-// DefaultScopes returns the scopes of a key that was registered without scopes.
+// DefaultScopes returns the scopes of a key whose registration names no scopes.
 func DefaultScopes() []Scope { return []Scope{BotsRead, BotsWrite} }
 
 // ParseScopes reads scopes by name, without duplicates and in a fixed order. If
@@ -55,7 +55,7 @@ type Caller struct {
 	Session string  // hash of the session's token
 	Scopes  []Scope // a session has all scopes
 
-	Suspended bool // the account is suspended: it may only read
+	Suspended bool // whether the account is suspended, so that it may only read
 }
 
 // May reports whether the caller has a scope.

@@ -25,8 +25,7 @@ type Rating struct {
 // New returns the rating of a bot that has not played.
 func New() Rating { return Rating{Mu: initialMu, Sigma: initialSigma} }
 
-// Ordinal returns mu − 3·sigma, unrounded. Matchmaking sorts bots by the
-// ordinal.
+// Ordinal returns mu − 3·sigma, unrounded. Matchmaking sorts bots by this value.
 func (r Rating) Ordinal() float64 { return r.Mu - float64(3*r.Sigma) }
 
 // Displayed returns the ordinal rounded to one decimal, halves away from zero.
@@ -75,8 +74,8 @@ func newModel(before []Rating, placements []int) model {
 	return m
 }
 
-// rate returns the new rating of bot i. For each bot q that placed no worse
-// than i, rate compares i with the bots that placed no better than q.
+// rate returns the new rating of bot i. For each bot q that did not place worse than
+// i, rate compares i with all bots that did not place better than q.
 func (m model) rate(i int) Rating {
 	for s := range m.mu {
 		m.relative[s] = exp((m.mu[s] - m.mu[i]) / m.c)
@@ -104,9 +103,9 @@ func (m model) rate(i int) Rating {
 	}
 }
 
-// chance returns the probability that the bot being rated comes first among the
-// bots that placed no better than q. The sum of their relative strengths is at
-// least 1, because the bot being rated is one of them.
+// chance returns the probability that the bot being rated comes first among all bots
+// that did not place better than q. The sum of their relative strengths is at least
+// 1, because the bot being rated is one of them.
 func (m model) chance(q int) float64 {
 	sum := 0.0
 	for s, placed := range m.placements {

@@ -40,8 +40,9 @@ func TestRateAgreesWithTheVectors(t *testing.T) {
 	t.Logf("largest difference: %.2g", worst)
 }
 
-// This test pins every bit. If a compiler, a processor or a change to the code
-// altered even the last bit, recomputed ladders would no longer match.
+// This test pins every bit of some ratings. If a compiler, a processor or a change to
+// the code alters even the last bit, recomputed ladders no longer match the stored
+// ones.
 func TestRateIsTheSameToTheLastBit(t *testing.T) {
 	after := Rate([]Rating{{31.5, 2.25}, {28, 4}, New(), {22.75, 7.5}}, []int{2, 1, 2, 4})
 	var bits [][2]uint64
@@ -125,8 +126,8 @@ func TestOnlyTheOrderOfPlacementsCounts(t *testing.T) {
 	})
 }
 
-// Reordering the bots does not change their ratings, except for rounding,
-// because the sums are added in another order.
+// Reordering the bots does not change their ratings, apart from rounding errors: the
+// sums are added in another order.
 func TestRateDoesNotDependOnTheOrderOfBots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, placements := drawMatch(t)

@@ -54,8 +54,8 @@ func Server(seedKey []byte, matchID string) Seed {
 	return Seed(mac.Sum(nil))
 }
 
-// Commitment returns the SHA-256 of the server seed. It is published before any
-// socket opens.
+// Commitment returns the SHA-256 of the server seed. The arena publishes it before it
+// opens any connection to a bot.
 func Commitment(serverSeed Seed) Seed { return sha256.Sum256(serverSeed[:]) }
 
 // Joint returns the seed of a match. It mixes the nonces of the bots, in table
@@ -95,8 +95,8 @@ const (
 	Steal          Purpose = "steal"
 )
 
-// Stream yields the draws of one purpose. It is a value without pointers: a
-// copy continues from the position of the original.
+// Stream yields the draws for one purpose. It is a value without pointers: a copy
+// continues from the position of the original.
 type Stream struct {
 	next  uint64 // index of the next draw
 	block [sha256.Size]byte
@@ -118,8 +118,7 @@ func (st *Stream) Uniform(s *Seed, p Purpose, n uint32) uint32 {
 	}
 }
 
-// Draw returns the next 32 bits of the stream. Unlike Uniform, it skips no
-// draw.
+// Draw returns the next 32 bits of the stream. Unlike Uniform, it never skips a draw.
 func (st *Stream) Draw(s *Seed, p Purpose) uint32 {
 	i := st.next % drawsPerBlock
 	if i == 0 {

@@ -11,7 +11,8 @@ import (
 	"hexarena/domain/seed"
 )
 
-// vectors come from an independent program, written only from docs/audit.md.
+// vectors were computed by an independent program, which was written only from
+// docs/audit.md.
 var vectors = []struct {
 	seed      string
 	resources [board.Hexes]board.Resource
@@ -74,7 +75,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestUniformRejects uses an n for which Uniform skips three draws in ten.
+// TestUniformRejects uses an n for which Uniform has to skip three in ten draws.
 func TestUniformRejects(t *testing.T) {
 	s, err := seed.Parse(vectors[1].seed)
 	require.NoError(t, err)

@@ -8,10 +8,10 @@ import (
 )
 
 // Reader reads values in order: objects with known keys and types, and integers
-// without fraction or exponent. It rejects null in place of a value. After the
-// first error, every read returns the zero value. Reader skips the values of
-// unknown fields without looking into them, so these values may be nested to
-// any depth.
+// without fraction or exponent. It rejects null, except where OrNull allows it. After
+// the first error, every read returns the zero value. Reader skips the values of
+// unknown fields without looking into them, so these values may be nested to any
+// depth.
 type Reader struct {
 	text string // valid JSON; the strings and raw values returned share its memory
 	at   int
@@ -60,8 +60,8 @@ func (r *Reader) next() byte {
 	return 0
 }
 
-// Field is a field of an object, with a pointer to the variable that gets its
-// value. If the pointer is a func() instead, Reader calls it to read the value.
+// Field is a field of an object, with a pointer to the variable for its value.
+// Instead of a pointer, it may have a func(), which Reader calls to read the value.
 type Field struct {
 	name     string
 	into     any
@@ -88,8 +88,8 @@ func (r *Reader) Object(fields ...Field) { r.object(false, fields) }
 // OpenObject reads an object that may also have other fields.
 func (r *Reader) OpenObject(fields ...Field) { r.object(true, fields) }
 
-// maxUnknown limits the number of unknown keys in an object. With so few keys,
-// scanning a list is a fast way to find duplicates.
+// maxUnknown limits the number of unknown keys in an object, so that scanning a list
+// is a fast way to find duplicates.
 const maxUnknown = 24
 
 func (r *Reader) object(open bool, fields []Field) {
@@ -172,7 +172,7 @@ func (r *Reader) read(f *Field) {
 	case *[]string:
 		*into = List(r, r.Text)
 	default:
-		panic("strictjson: no reader for the type of field " + f.name) // not %T: then all pointers would escape
+		panic("strictjson: no reader for the type of field " + f.name) // not %T, which would make all pointers escape
 	}
 }
 
@@ -206,8 +206,8 @@ func (r *Reader) Raw() string {
 	return r.text[from:min(r.at, len(r.text))]
 }
 
-// skip skips a value. It does not look for duplicate keys, because nobody reads
-// the value.
+// skip skips a value. It does not look for duplicate keys in it, because no caller
+// reads the value.
 func (r *Reader) skip() {
 	switch r.next() {
 	case 0:
@@ -253,7 +253,7 @@ func (r *Reader) Text() string {
 		r.Fail("want a string")
 		return ""
 	}
-	// Most strings have no escape: they end at the next quote.
+	// Most strings contain no escape, so they end at the next quote.
 	rest := r.text[r.at+1:]
 	if end := strings.IndexByte(rest, '"'); strings.IndexByte(rest[:end], '\\') < 0 {
 		r.at += end + 2

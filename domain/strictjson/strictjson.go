@@ -3,8 +3,8 @@
 // keys in any object. The standard library accepts duplicate keys and replaces
 // invalid UTF-8.
 //
-// Parse returns a tree of values. A Reader, which New makes, reads values in
-// order into the caller's variables without building a tree.
+// Parse returns a tree of values. A Reader builds no tree: it reads values in order
+// into the caller's variables. New makes a Reader.
 package strictjson
 
 import (
@@ -24,7 +24,7 @@ var (
 	ErrSyntax  = errors.New("not valid JSON")
 )
 
-// ErrTooDeep means that a text is nested deeper than its limit.
+// ErrTooDeep means that a text is nested deeper than the limit.
 var ErrTooDeep = errors.New("nested deeper than")
 
 // ErrSurrogate rejects an escape such as \ud800 without its second half. Like
@@ -52,8 +52,8 @@ func check(text []byte) error {
 
 // The functions below read text that is known to be valid JSON.
 
-// quotedLen returns the length of the string that text begins with, quotes
-// included.
+// quotedLen returns the length of the string at the beginning of text, including its
+// quotes.
 func quotedLen(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
@@ -66,7 +66,7 @@ func quotedLen(text string) int {
 	return len(text)
 }
 
-// scalarLen returns the length of the number or word that text begins with.
+// scalarLen returns the length of the number or word at the beginning of text.
 func scalarLen(text string) int {
 	for i := range len(text) {
 		switch text[i] {

@@ -46,7 +46,7 @@ func TestParse(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// The time to read an object grows linearly with its number of keys.
+// The time to read an object grows only linearly with its number of keys.
 func TestDuplicatesAmongManyKeys(t *testing.T) {
 	var b strings.Builder
 	for i := range 9000 {
@@ -60,7 +60,7 @@ func TestDuplicatesAmongManyKeys(t *testing.T) {
 	}
 }
 
-// read reads an object that has fields of every kind.
+// read reads an object with fields of every type that Reader supports.
 func read(text string, open bool) (err error) {
 	r := strictjson.New([]byte(text))
 	var (

@@ -15,7 +15,7 @@ type Member struct {
 	Value
 }
 
-// Kind returns the first byte of the value: one of { [ " t f n - or a digit.
+// Kind returns the first byte of the value, which is one of { [ " t f n - or a digit.
 func (v Value) Kind() byte { return v.Raw[0] }
 
 // Get returns the value of the member with the given key.
@@ -101,8 +101,8 @@ func (p *parser) items(depth int) (list []Value) {
 	return list
 }
 
-// keys finds duplicate keys. It scans a short list. For a long list, which only
-// a hostile text contains, it uses a map.
+// keys finds duplicate keys. In a short list, it scans all keys. For a long list,
+// which only a hostile text contains, it uses a map.
 type keys map[string]bool
 
 const fewKeys = 16

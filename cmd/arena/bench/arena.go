@@ -29,9 +29,8 @@ type arena struct {
 	startSeconds float64 // time from startup until /health responded with 200
 }
 
-// withArena starts an arena with the data folder dir and the additional flags.
-// It calls f once the arena responds to calls. When f returns, withArena stops
-// the arena.
+// withArena starts an arena with the data folder dir and the additional flags. It
+// calls f once the arena responds to calls, and stops the arena when f returns.
 func withArena(ctx context.Context, dir string, f func(a *arena) error, more ...string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -68,8 +67,8 @@ func withArena(ctx context.Context, dir string, f func(a *arena) error, more ...
 	return errors.Join(err, cmd.Process.Signal(os.Interrupt), cmd.Wait())
 }
 
-// readAddresses reads the addresses that an arena prints. The address of its node
-// is the last one. readAddresses discards all output after that line.
+// readAddresses reads the addresses that an arena prints. The last one is the address
+// of the arena's node. readAddresses discards all later output.
 func readAddresses(out io.Reader) (url, admin, node string, err error) {
 	lines := bufio.NewReader(out)
 	for node == "" {
@@ -91,7 +90,7 @@ func readAddresses(out io.Reader) (url, admin, node string, err error) {
 	return url, admin, node, nil
 }
 
-// newCaller returns a client with its own address in 127.0.0.0/8.
+// newCaller returns a client whose calls come from its own address in 127.0.0.0/8.
 func newCaller(address ...byte) *http.Client {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: append(net.IP{127}, address...)}}
 	return &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableCompression: true, MaxIdleConnsPerHost: 1}}
@@ -123,9 +122,9 @@ func get(ctx context.Context, caller *http.Client, url string, header http.Heade
 // all events of the log, which takes a lot of CPU time.
 const catchUpTime = time.Hour
 
-// await calls the arena every second until it responds with 200 and the function
-// accept returns true for the body. If accept is nil, await accepts every body.
-// Calls to a part of the arena that is still catching up get status 503.
+// await calls a path of the arena every second until the arena responds with 200 and
+// the function accept returns true for the body. If accept is nil, await accepts
+// every body. A part of the arena that is still catching up responds with 503.
 func (a *arena) await(ctx context.Context, path string, accept func(body []byte) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()

@@ -37,7 +37,7 @@ type Cmds struct {
 	Reads       command[readsCmd]       `cmd:"" help:"Read lists, rankings and records over real sockets, with many matches in the log."`
 }
 
-// command runs a measurement and prints its report.
+// command runs a measurement and prints the report.
 type command[M measurement] struct {
 	Flags M    `embed:""`
 	JSON  bool `name:"json" help:"print one JSON object"`
@@ -47,15 +47,15 @@ type command[M measurement] struct {
 // method that measures.
 type measurement interface {
 	setup() setup
-	// measure runs the measurement. It may write to the folder dir, and it
-	// shows its progress.
+	// measure runs the measurement. It shows its progress on p, and may write to the
+	// folder dir.
 	measure(ctx context.Context, dir string, p *progress.Display) (report, error)
 }
 
 type setup struct {
 	name string // the command's name
-	dir  string // folder for its data; if empty, a temporary folder
-	unit string // unit of its progress, for example "events"
+	dir  string // folder for the measurement's data; if empty, a temporary folder
+	unit string // unit of the measurement's progress, for example "events"
 }
 
 // report holds the figures of a run. With --json, its fields are printed as

@@ -13,9 +13,9 @@ import (
 	"hexarena/cmd/arena/progress"
 )
 
-// callsCmd implements `arena bench calls`. It starts an arena in its own process
-// and calls every endpoint and page without credentials. For each, it reports
-// the CPU time and the bytes of a call, and how much of a core one address can
+// callsCmd implements `arena bench calls`. It starts an arena in its own process and
+// calls every endpoint and page without credentials. For each of them, it reports the
+// CPU time and the response bytes per call, and how much of a core one address can
 // use within its rate limits.
 type callsCmd struct {
 	Bots    int     `default:"10000" help:"how many bots are on the leaderboard"`
@@ -31,10 +31,10 @@ type callsCmd struct {
 // followed by the pages.
 type callsReport struct {
 	Rows    []callReport `json:"rows"`
-	Worst   float64      `json:"worstPercent"`  // of a core, for the most expensive mix of calls that the limits allow one address
-	Streams float64      `json:"streamPercent"` // of a core, for all streams that one address may have open
+	Worst   float64      `json:"worstPercent"`  // percentage of a core, for the most expensive mix of calls within the limits of one address
+	Streams float64      `json:"streamPercent"` // percentage of a core, for all the streams that one address may have open
 	Calm    latency      `json:"calm"`          // response times of /health without other calls
-	Hostile latency      `json:"hostile"`       // the same, while hostileAddresses make the most expensive mix of calls
+	Hostile latency      `json:"hostile"`       // the same, while hostileAddresses addresses make the most expensive mix of calls
 }
 
 // callReport holds the figures of one kind of call.
@@ -43,17 +43,17 @@ type callReport struct {
 	Status  int                `json:"status"`
 	CPUMs   float64            `json:"cpuMs"`   // CPU time of the arena per call
 	Bytes   int                `json:"bytes"`   // average size of a response's body
-	Limits  map[string]int     `json:"limits"`  // the limits that a call counts against
-	Price   map[string]float64 `json:"price"`   // how many calls it counts as, by limit
+	Limits  map[string]int     `json:"limits"`  // the limits that apply to the call
+	Price   map[string]float64 `json:"price"`   // by limit: how many calls this one counts as
 	PerMin  float64            `json:"perMin"`  // calls that one address may make in a minute; 0: the arena rejects the call
-	Percent float64            `json:"percent"` // of a core, if one address makes all these calls
+	Percent float64            `json:"percent"` // percentage of a core, if one address makes all these calls
 }
 
 func (c callsCmd) setup() setup { return setup{"calls", "", "matches"} }
 
 func (c callsCmd) measure(ctx context.Context, dir string, p *progress.Display) (report, error) {
 	if c.Bots < 4 || c.Veteran > c.Matches || c.Games < 2 || c.Running < 1 || c.Calls < 1 || c.Seconds <= 0 {
-		return nil, errors.New("--bots must be at least 4, --games at least 2, --veteran at most the value of --matches, and all other numbers above zero")
+		return nil, errors.New("--bots must be at least 4, --games at least 2, --veteran must not exceed --matches, and all other numbers must be above zero")
 	}
 	r := &callsReport{}
 	return r, withArena(ctx, dir, func(a *arena) error {
@@ -84,8 +84,8 @@ func (b *callsBench) measureRows(ctx context.Context) (err error) {
 	return nil
 }
 
-// callsPerAddress is how many calls each address makes, if its limits allow that
-// many. Each address has one connection.
+// callsPerAddress is how many calls each address makes, unless its limits allow
+// fewer. Each address has one connection.
 const callsPerAddress = 10
 
 func (b *callsBench) measureRow(ctx context.Context, row callRow) (r callReport, err error) {
@@ -129,8 +129,8 @@ func (b *callsBench) measureRow(ctx context.Context, row callRow) (r callReport,
 	return r, err
 }
 
-// callerOf returns the caller for a row. If the row needs a caller whose limit is
-// used up, callerOf uses up the limit.
+// callerOf returns the caller for a row. If the row needs a caller that has used up
+// its limit, callerOf first uses up the limit.
 func (b *callsBench) callerOf(ctx context.Context, row callRow) (*http.Client, error) {
 	caller := b.newCaller()
 	for status := http.StatusOK; row.over && status != http.StatusTooManyRequests; {

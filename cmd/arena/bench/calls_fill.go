@@ -81,8 +81,8 @@ func (b *callsBench) playGames(ctx context.Context) error {
 	return nil
 }
 
-// publicKey is the key of keyID. wrongSignature does not match, but it is as
-// expensive to check as a signature that does.
+// publicKey is the key with the id keyID. wrongSignature is invalid, but checking it
+// costs as much as checking a valid signature.
 var (
 	publicKey      = mustDecode("11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=")
 	wrongSignature = append(slices.Clone(publicKey), make([]byte, 32)...)

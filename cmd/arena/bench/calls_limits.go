@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// quotas follows the RateLimit headers of responses.
+// quotas tracks the RateLimit headers of responses.
 type quotas struct {
 	limits map[string]int
 	left   map[string]int // of the current address
@@ -41,7 +41,7 @@ func (q *quotas) add(h http.Header) {
 	}
 }
 
-// spent reports whether the address may be about to exceed a limit.
+// spent reports whether the next call of the address may exceed a limit.
 func (q *quotas) spent() bool {
 	for name, left := range q.left {
 		if left < q.limits[name]/2 {
@@ -51,7 +51,7 @@ func (q *quotas) spent() bool {
 	return false
 }
 
-// price returns how many calls a call counts as, on average.
+// price returns, for each limit, how many calls one call counts as on average.
 func (q *quotas) price(calls int) map[string]float64 {
 	price := map[string]float64{}
 	for name, n := range q.used {
@@ -72,16 +72,16 @@ func (r *callReport) callsPerMinute() float64 {
 	return n
 }
 
-// share is how often one address makes a kind of call in a minute.
+// share says how many calls of one kind an address makes per minute.
 type share struct {
 	row int // index of the row
 	n   float64
 }
 
 // worstMix returns the most expensive mix of calls that one address may make in a
-// minute. It ranks the calls by their CPU time, relative to their price in the
-// limit of all calls. Then it takes as many calls as all limits allow, beginning
-// with the most expensive kind.
+// minute. It ranks the kinds of calls by their CPU time, divided by their price in
+// the limit that covers all calls. Starting with the most expensive kind, it then
+// takes as many calls of each kind as the limits allow.
 func worstMix(rows []callReport) (mix []share) {
 	left := map[string]float64{}
 	var costly []int
@@ -110,7 +110,7 @@ func worstMix(rows []callReport) (mix []share) {
 	return mix
 }
 
-// percentOf returns the part of a core that a mix of calls uses.
+// percentOf returns the percentage of a core that a mix of calls uses.
 func (r *callsReport) percentOf(mix []share) (percent float64) {
 	for _, s := range mix {
 		percent += r.Rows[s.row].CPUMs * s.n / 600

@@ -18,7 +18,7 @@ import (
 const hostileAddresses = 8
 
 // underAttack calls f while other addresses make the most expensive mix of calls,
-// evenly over time.
+// spread evenly over time.
 func (b *callsBench) underAttack(ctx context.Context, f func(context.Context) (latency, error)) (latency, error) {
 	attacking, stop := context.WithCancel(ctx)
 	g, attacking := errgroup.WithContext(attacking)
@@ -32,7 +32,7 @@ func (b *callsBench) underAttack(ctx context.Context, f func(context.Context) (l
 	return l, errors.Join(err, g.Wait())
 }
 
-// attack makes calls until ctx ends. Calls over a limit are rejected.
+// attack makes calls until ctx ends. The arena rejects calls that exceed a limit.
 func (b *callsBench) attack(ctx context.Context, caller *http.Client, mix []share, rng *rand.Rand) error {
 	defer caller.CloseIdleConnections()
 	var calls []int
@@ -70,8 +70,9 @@ func (b *callsBench) measureHealth(ctx context.Context) (latency, error) {
 	return latencyOf(took), nil
 }
 
-// measureStreams plays matches twice, without readers and with as many readers as
-// one address may have. It compares the CPU time that the arena uses.
+// measureStreams plays matches twice: without readers, and with as many readers as
+// one address may have. It compares the CPU time that the arena uses in the two
+// cases.
 func (b *callsBench) measureStreams(ctx context.Context) error {
 	watched, err := b.withReaders(ctx, b.readAll)
 	if err != nil {
@@ -82,8 +83,8 @@ func (b *callsBench) measureStreams(ctx context.Context) error {
 	return err
 }
 
-// withReaders plays the running matches while readers read, and returns the
-// arena's CPU time in percent of a core.
+// withReaders plays the running matches while readers read them. It returns the
+// arena's CPU time as a percentage of one core.
 func (b *callsBench) withReaders(ctx context.Context, open func(context.Context) error) (percent float64, err error) {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
@@ -102,7 +103,8 @@ func (b *callsBench) withReaders(ctx context.Context, open func(context.Context)
 	return 100 * (after - before) / time.Since(begun).Seconds(), err
 }
 
-// readAll opens the streams that one address may have. They read all matches.
+// readAll opens as many streams as one address may have. Together they read all
+// matches.
 func (b *callsBench) readAll(ctx context.Context) error {
 	caller := b.newCaller()
 	for range streamsPerAddress {
@@ -110,7 +112,7 @@ func (b *callsBench) readAll(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		response, err := caller.Do(request) //nolint:bodyclose // the stream ends with its context
+		response, err := caller.Do(request) //nolint:bodyclose // the body is closed when the context ends
 		if err != nil {
 			return err
 		}

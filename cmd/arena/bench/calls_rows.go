@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// callsBench holds the arena that is called, and the ids that the calls name.
+// callsBench holds the arena to call, and the ids that the calls use.
 type callsBench struct {
 	flags   callsCmd
 	arena   *arena
@@ -31,13 +31,13 @@ type callsBench struct {
 
 // callRow is one kind of call.
 type callRow struct {
-	what   string // the method and the path in the OpenAPI document, and how the call differs
+	what   string // the method, the path in the OpenAPI document, and the variant of the call
 	path   func(i int) string
 	header http.Header
 	body   string
 	form   bool
-	over   bool // one address makes all calls, after it has used up its limit
-	most   int  // the number of different paths, if each must be new; 0: any number
+	over   bool // whether one address makes all calls, after it has used up its limit
+	most   int  // maximum number of calls, if each needs a new path; 0: any number
 }
 
 func (r callRow) method() string { method, _, _ := strings.Cut(r.what, " "); return method }
@@ -110,8 +110,8 @@ func (b *callsBench) operations(ctx context.Context) ([]operation, error) {
 	return list, nil
 }
 
-// unauthenticated is a call to an operation that needs credentials, with a wrong
-// signature by a registered key.
+// unauthenticated returns a call to an operation that needs credentials. The call
+// names a registered key, but its signature is wrong.
 func (b *callsBench) unauthenticated(name string) callRow {
 	_, path, _ := strings.Cut(name, " ")
 	path = strings.NewReplacer("{id}", b.history.bots[0].BotID, "{matchId}", b.ended[0]).Replace(path)
@@ -125,7 +125,7 @@ func (b *callsBench) unauthenticated(name string) callRow {
 // an operation have their own rows.
 func (b *callsBench) publicCalls() []callRow {
 	bot, running := b.history.bots[0].BotID, b.running[0].id()
-	n := len(b.ended) / 2 // pages use the other matches, so that their first calls are also first reads of a match
+	n := len(b.ended) / 2 // the pages use the other half, so that their first calls also read a match for the first time
 	ended := func(format string) func(int) string {
 		return func(i int) string { return fmt.Sprintf(format, b.ended[i%n]) }
 	}
@@ -187,8 +187,8 @@ func (b *callsBench) publicCalls() []callRow {
 	}
 }
 
-// pages lists the web pages, and other paths that are not in the OpenAPI
-// document. A page that needs a session redirects these callers.
+// pages lists the web pages, and other paths that are not in the OpenAPI document.
+// Pages that need a session redirect these callers.
 func (b *callsBench) pages() []callRow {
 	bot, running := b.history.bots[0].BotID, b.running[0].id()
 	half := len(b.ended) / 2

@@ -88,7 +88,7 @@ func randomSeed(rng *game.Rand) (s seed.Seed) {
 }
 
 // viewMicros returns the time to build and encode one mid-game request, in
-// microseconds. For each decision, the arena needs this time plus the time of an
+// microseconds. For each decision, the arena spends this time and the time of an
 // append.
 func viewMicros(ctx context.Context) (float64, error) {
 	matches, err := newSimulation(memory.New(), ladder.Standard, 1).seat(ctx, time.Unix(0, 0))

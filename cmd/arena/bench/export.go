@@ -16,9 +16,9 @@ import (
 	"hexarena/eventstore"
 )
 
-// exportCmd implements `arena bench export`. It measures the cost of storing,
-// exporting and publishing the matches of a day. To simulate a day of a thousand
-// tables, use --tables 1000 --mode parley --matches 24.
+// exportCmd implements `arena bench export`. It measures what it costs to store,
+// export and publish the matches of a day. To simulate a day of a thousand tables,
+// use --tables 1000 --mode parley --matches 24.
 type exportCmd struct {
 	Tables  int    `default:"20" help:"how many tables play at the same time"`
 	Matches int    `default:"10" help:"how many matches each table plays; a day at the default pace has up to 24 parley or 254 standard matches"`
@@ -48,7 +48,7 @@ type formatReport struct {
 	Format    string  `json:"format"`
 	Seconds   float64 `json:"seconds"`
 	PerSecond float64 `json:"perSecond"` // match events
-	OfReadAll float64 `json:"ofReadAll"` // as a multiple of the rate at which $all was read
+	OfReadAll float64 `json:"ofReadAll"` // rate of the export, as a multiple of the rate at which $all was read
 	MB        float64 `json:"mb"`
 }
 
@@ -76,10 +76,10 @@ func (c exportCmd) measure(ctx context.Context, dir string, p *progress.Display)
 // playAtOnce is the maximum number of tables that play at the same time.
 const playAtOnce = 250
 
-// pace is the minimum time between the starts of two matches at a table. For
-// parley, it is the default rest. For standard, it is the default rest plus 40
-// seconds for the tick and the match. The simulated bots answer immediately, so a
-// match can start as soon as its table may play again.
+// pace is the minimum time between the starts of two matches at a table. For parley,
+// this is the default rest. For standard, it is the default rest plus 40 seconds for
+// the tick and the match. The simulated bots answer immediately, so a match can start
+// as soon as its table may play again.
 var pace = map[string]time.Duration{ladder.Standard: 340 * time.Second, ladder.Parley: time.Hour}
 
 // play plays whole matches, the same number at each table, and rates them. As in a
@@ -106,7 +106,8 @@ func (r *exportReport) play(ctx context.Context, log eventstore.Log, mode string
 	return nil
 }
 
-// subscribe receives all events from the start until the subscription is live.
+// subscribe subscribes from the start of the log, and receives all events until the
+// subscription is live.
 func (r *exportReport) subscribe(ctx context.Context, log eventstore.Log) error {
 	n := 0
 	for m, err := range log.Subscribe(ctx, 0, eventstore.Filter{}) {
@@ -137,7 +138,7 @@ func (r *exportReport) export(ctx context.Context, log eventstore.Log, dir, form
 	return errors.Join(err, unlessEqual(done.Matches, r.Matches, "matches were exported"))
 }
 
-// publish feeds a second node until that node is up to date.
+// publish copies events to a second node until that node is up to date.
 func (r *exportReport) publish(ctx context.Context, from eventstore.Log, dir string, p *progress.Display) error {
 	var last replica.Progress
 	err := withNode(ctx, dir, func(to *logs.Embedded) error {

@@ -22,7 +22,7 @@ import (
 )
 
 // growthCmd implements `arena bench growth`. It measures the performance of an
-// embedded node with many events.
+// embedded node that stores many events.
 type growthCmd struct {
 	Events int    `default:"10000000" help:"how many events of about 300 bytes to put into the log"`
 	Dir    string `help:"folder for the log (default: a temporary folder)"`
@@ -94,8 +94,8 @@ func (r *growthReport) fill(ctx context.Context, log eventstore.Log, p *progress
 
 func growthStream(i int) eventstore.StreamID { return eventstore.StreamID(fmt.Sprintf("growth-%d", i)) }
 
-// growthEvents returns events of about the same size as a match's events. These
-// events do not compress better than real events.
+// growthEvents returns events that are about as large as a match's events, and that
+// do not compress better.
 func growthEvents() []eventstore.Event {
 	events := make([]eventstore.Event, growthPerStream)
 	for i := range events {
@@ -147,7 +147,7 @@ func read(events iter.Seq2[eventstore.Recorded, error]) func() error {
 	}
 }
 
-// readAll reads the log from its start, once.
+// readAll reads the whole log once.
 func (r *growthReport) readAll(ctx context.Context, log eventstore.Log, p *progress.Display) error {
 	want := r.Events + 1 // including the appended event
 	begun := time.Now()

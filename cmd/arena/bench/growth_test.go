@@ -21,8 +21,8 @@ func TestSoakGrowth(t *testing.T) {
 	grow(t, 10_000_000)
 }
 
-// grow measures a log with the given number of events. It requires that the process
-// reads all events, and that the process's memory does not grow with the log.
+// grow measures a log with the given number of events. It requires that all events
+// can be read, and that the memory of the process does not grow with the log.
 func grow(t *testing.T, events int) {
 	t.Helper()
 	var out bytes.Buffer

@@ -16,12 +16,12 @@ import (
 	"hexarena/eventstore"
 )
 
-// history writes the events from which lists and rankings are built: accounts
-// with their bots, and matches that were seated, started, ended and rated. No
-// games are played in these matches. Only one goroutine may use a history.
+// history writes the events from which lists and rankings are built: accounts with
+// their bots, and matches that were seated, started, ended and rated. These matches
+// contain no real games. Only one goroutine may use a history.
 type history struct {
 	log     eventstore.Log
-	between int // number of events in a match between its start and its end
+	between int // number of events between the start and the end of a match
 	rng     *rand.Rand
 	bots    []match.Seat
 	ids     []string // match ids, in the order of seating
@@ -36,7 +36,7 @@ const (
 	historyWriters = 64
 )
 
-// newHistory registers bots. Each owner has five of them.
+// newHistory registers bots, five for each owner.
 func newHistory(ctx context.Context, log eventstore.Log, bots, between int) (*history, error) {
 	h := &history{log: log, between: between, rng: rand.New(rand.NewPCG(1, 2)), bots: roster(bots), at: time.Now()}
 	return h, inParallel(ctx, historyWriters, (bots+owner.BotLimit-1)/owner.BotLimit, func(ctx context.Context, i int) error {

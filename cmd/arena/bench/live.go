@@ -39,17 +39,17 @@ type liveCmd struct {
 type liveReport struct {
 	Readers         int     `json:"readers"`
 	Matches         int     `json:"matches"`
-	ConnectMs       float64 `json:"connectMs"` // until all readers had their first frame
+	ConnectMs       float64 `json:"connectMs"` // time until all readers had received their first frame
 	Events          int     `json:"events"`
 	EventsPerSecond float64 `json:"eventsPerSecond"`
 	Frames          int     `json:"frames"` // frames that were read
 	FramesPerSecond float64 `json:"framesPerSecond"`
 	AppendP99Ms     float64 `json:"appendP99Ms"` // time from an append to its acknowledgment
 	latency
-	Missed            int     `json:"missed"` // frames that slow readers did not get
+	Missed            int     `json:"missed"` // frames that slow readers skipped
 	Ends              int     `json:"ends"`   // readers that received the end of their match
 	MemoryMB          float64 `json:"memoryMB"`
-	MemoryPerReaderKB float64 `json:"memoryPerReaderKB"` // resident memory of the arena's process
+	MemoryPerReaderKB float64 `json:"memoryPerReaderKB"` // resident memory of the arena's process, per reader
 }
 
 func (c liveCmd) setup() setup { return setup{"live", "", ""} }
@@ -177,7 +177,7 @@ func endMatches(ctx context.Context, s *simulation, matches []*simulatedMatch) e
 	return s.store(ctx, time.Now(), voided...)
 }
 
-// judge adds up the readers' figures.
+// judge adds the readers' figures to the report.
 func (r *liveReport) judge(readers []*liveReader, took time.Duration) error {
 	var all []time.Duration
 	for _, reader := range readers {
@@ -205,8 +205,8 @@ memory of the arena %.0f MB, %.1f KB a reader
 // streamsPerAddress is how many streams an arena allows per address.
 const streamsPerAddress = 20
 
-// connectAtOnce is how many readers connect at the same time: as many as the
-// operating system's listen queue holds.
+// connectAtOnce is how many readers connect at the same time. The operating system's
+// listen queue cannot hold more.
 const connectAtOnce = 1000
 
 // liveReader reads the stream of one match.
@@ -248,7 +248,7 @@ func openStream(ctx context.Context, caller *http.Client, url string) (*liveRead
 	if err := r.read(func() bool { return len(r.latencies) > 0 }); err != nil {
 		return nil, err
 	}
-	r.latencies = r.latencies[:0] // the first frame shows an old event
+	r.latencies = r.latencies[:0] // drops the first frame, which shows an old event
 	return r, nil
 }
 
@@ -262,7 +262,7 @@ func (r *liveReader) read(enough func() bool) error {
 	return r.lines.Err()
 }
 
-// line handles one line of the stream. It reads only the beginning of a frame.
+// line handles one line of the stream. It parses only the beginning of a frame.
 func (r *liveReader) line(line []byte) error {
 	frame, ok := bytes.CutPrefix(line, []byte(`data: {"seq":`))
 	if !ok {

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A test in cmd/arena runs the command, because the command needs the arena's
-// executable.
+// This test covers only the output. The command needs the arena's executable, so a
+// test in cmd/arena runs the command itself.
 func TestLivePrintsForPeople(t *testing.T) {
 	var out bytes.Buffer
 	report := liveReport{

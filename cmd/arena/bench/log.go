@@ -23,19 +23,19 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// logCmd implements `arena bench log`. It measures appends to an embedded node on
-// loopback, and reads from it, through the official client. For comparison, it also
-// measures Pebble on the same disk, without a node.
+// logCmd implements `arena bench log`. Through the official client, it measures
+// appends to an embedded node on loopback and reads from that node. For comparison,
+// it also measures Pebble on the same disk, without a node.
 type logCmd struct {
 	Seconds float64 `default:"3" help:"how long each step runs"`
 	Dir     string  `help:"folder for the measured logs (default: a temporary folder)"`
 }
 
-// writersAtOnce lists how many streams, and how many Pebble writers, are
-// measured at the same time.
+// writersAtOnce lists how many streams, or Pebble writers, each step writes at the
+// same time.
 var writersAtOnce = []int{1, 16, 64}
 
-// eventBytes is the size of an event: its data and its metadata.
+// eventBytes is the size of an event's data and metadata together.
 const eventBytes = 300
 
 type logReport struct {
@@ -107,9 +107,9 @@ func (b *logBench) measure(ctx context.Context, r *logReport) (err error) {
 	return err
 }
 
-// repeat runs n writers for b.step and returns how long their calls took.
-// Each writer calls write at least once, even if a busy machine starts the writer
-// late.
+// repeat runs n writers for the duration b.step and returns how long their calls
+// took. Each writer calls write at least once, even if a busy machine starts the
+// writer late.
 func (b *logBench) repeat(ctx context.Context, n int, write func(ctx context.Context, writer, turn int) error) ([]time.Duration, error) {
 	took := make([][]time.Duration, n)
 	until := time.Now().Add(b.step)
@@ -126,8 +126,8 @@ func (b *logBench) repeat(ctx context.Context, n int, write func(ctx context.Con
 	return slices.Concat(took...), err
 }
 
-// writePebble measures the disk and Pebble without a node: each of n writers makes
-// one synced write at a time.
+// writePebble measures Pebble and the disk without a node. Each of the n writers
+// makes one synced write at a time.
 func (b *logBench) writePebble(ctx context.Context, n int) (pebbleReport, error) {
 	value, serial := make([]byte, eventBytes), atomic.Uint64{}
 	took, err := b.repeat(ctx, n, func(context.Context, int, int) error {
@@ -167,8 +167,8 @@ var (
 	eventData     = bytes.Join([][]byte{[]byte(`{"pad":"`), bytes.Repeat([]byte{'x'}, eventBytes-len(eventMetadata)-10), []byte(`"}`)}, nil)
 )
 
-// subscribe returns the 99th percentile of the time from the call that appends an
-// event until a live subscriber to $all has received the event.
+// subscribe returns the 99th percentile of a latency: the time from the call that
+// appends an event until a live subscriber to $all has received the event.
 func (b *logBench) subscribe(ctx context.Context) (p99Ms float64, err error) {
 	next, stop := iter.Pull2(b.Log.Subscribe(ctx, eventstore.EndPosition, eventstore.Filter{StreamPrefixes: []string{"bench-"}}))
 	defer stop()
@@ -199,7 +199,7 @@ func (b *logBench) subscribe(ctx context.Context) (p99Ms float64, err error) {
 	return latencyOf(took).P99Ms, err
 }
 
-// readAll reads the log from its start repeatedly, for b.step.
+// readAll repeatedly reads the whole log, for the duration b.step.
 func (b *logBench) readAll(ctx context.Context) (rate float64, err error) {
 	events, begun := 0, time.Now()
 	for time.Since(begun) < b.step {

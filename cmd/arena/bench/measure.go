@@ -29,7 +29,7 @@ func withNode(ctx context.Context, dir string, f func(n *logs.Embedded) error) e
 }
 
 // inParallel calls f for each number below n, with at most limit calls at the same
-// time. After an error it cancels the context of the other calls.
+// time. After an error, it cancels the context of the other calls.
 func inParallel(ctx context.Context, limit, n int, f func(ctx context.Context, i int) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(limit)
@@ -81,8 +81,8 @@ func count(events iter.Seq2[eventstore.Recorded, error], each func(n int)) (n in
 	return n, nil
 }
 
-// unlessEqual returns an error if a step did not handle the expected number of
-// items.
+// unlessEqual returns an error if got differs from want, which means that a step did
+// not handle the expected number of items.
 func unlessEqual(got, want int, what string) error {
 	if got != want {
 		return fmt.Errorf("%d %s instead of %d", got, what, want)
@@ -126,8 +126,8 @@ func folderMB(dir string) (mb float64, err error) {
 	return mb, err
 }
 
-// residentMB returns the resident memory of a process. It returns 0 on systems
-// that do not report it as Linux does.
+// residentMB returns the resident memory of a process. On systems that do not report
+// it in the same way as Linux, residentMB returns 0.
 func residentMB(pid int) (float64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -36,11 +36,11 @@ type projectionsReport struct {
 // rebuildReport holds the figures of one model.
 type rebuildReport struct {
 	Name             string  `json:"name"`
-	RebuildPerSecond float64 `json:"rebuildPerSecond"` // events of the log, whether or not the model selects them
+	RebuildPerSecond float64 `json:"rebuildPerSecond"` // rate over all events of the log, whether or not the model selects them
 	OfReadAll        float64 `json:"ofReadAll"`
 	FromMemory       float64 `json:"fromMemory"`    // the same rate, with the same log in memory
-	Folded           int     `json:"folded"`        // number of events that the model selected from another log, in memory
-	FoldPerSecond    float64 `json:"foldPerSecond"` // for that log, including the time for rows and commits
+	Folded           int     `json:"folded"`        // number of events that the model selected from another, in-memory log
+	FoldPerSecond    float64 `json:"foldPerSecond"` // rate for that log, including the time for rows and commits
 }
 
 func (c projectionsCmd) setup() setup { return setup{"projections", c.Dir, "matches"} }

@@ -14,10 +14,10 @@ import (
 	"hexarena/eventstore"
 )
 
-// readsCmd implements `arena bench reads`. It starts an arena in its own
-// process, with many matches in its log, and reads its public data over real
-// sockets. The callers use many addresses in 127.0.0.0/8. They call at a fixed
-// rate and do not wait for the responses to earlier calls.
+// readsCmd implements `arena bench reads`. It starts an arena in its own process,
+// with many matches in its log, and reads its public data over real sockets. The
+// callers use many addresses in 127.0.0.0/8. They make calls at a fixed rate, without
+// waiting for earlier responses.
 type readsCmd struct {
 	Matches []int   `default:"10000" help:"how many matches the log contains; to measure several sizes, give numbers in ascending order"`
 	Bots    int     `default:"10000" help:"how many bots are on the leaderboard"`
@@ -35,8 +35,8 @@ type sizeReport struct {
 	Matches   int          `json:"matches"`
 	LogMB     float64      `json:"logMB"`
 	RowsMB    float64      `json:"rowsMB"`
-	RebuildS  float64      `json:"rebuildSeconds"` // time that the arena needs to start without rows
-	StartS    float64      `json:"startSeconds"`   // time that the arena needs to start with rows
+	RebuildS  float64      `json:"rebuildSeconds"` // time that the arena needs to start if it has no rows yet
+	StartS    float64      `json:"startSeconds"`   // time that the arena needs to start if it has all rows
 	MemoryMB  float64      `json:"memoryMB"`       // resident memory after the measurement
 	LongMatch int          `json:"longMatchEvents"`
 	Steps     []readReport `json:"steps"`
@@ -93,7 +93,7 @@ type readsBench struct {
 	long     *simulatedMatch
 }
 
-// size grows the log to n matches, and then measures.
+// size grows the log to n matches, and then takes the measurements.
 func (b *readsBench) size(ctx context.Context, n int) (r sizeReport, err error) {
 	serve := func(f func(a *arena) error) func() error {
 		return func() error { return withArena(ctx, b.dir, f, "--no-play") }
@@ -142,7 +142,7 @@ func (b *readsBench) grow(ctx context.Context, a *arena, n int) (err error) {
 }
 
 // longGames is the number of games that are played in full. Callers request the
-// longest of these games.
+// longest one.
 const longGames = 8
 
 func playLong(ctx context.Context, log eventstore.Log) (longest *simulatedMatch, err error) {

@@ -16,12 +16,12 @@ import (
 // Each address makes so few calls that no rate limit rejects them.
 const callers = 600
 
-// readStep is one kind of call, and how often it is made.
+// readStep describes one kind of call and its rate.
 type readStep struct {
 	what string
 	rate float64
 	path func(rng *rand.Rand) string
-	etag bool // the caller sends the ETag of the previous response
+	etag bool // whether the caller sends the ETag of the previous response
 }
 
 func (b *readsBench) steps() []readStep {
@@ -35,10 +35,10 @@ func (b *readsBench) steps() []readStep {
 	}
 }
 
-// somePage returns the path of a random page of the list of matches. The choice
-// resembles the requests of people and programs: two in ten request the first
-// page. The others select a mode, a status or a bot, start at a recent match, or
-// set a limit.
+// somePage returns the path of a random page of the list of matches. The mix
+// resembles the requests of people and programs: two in ten ask for the first page.
+// The others select a mode, a status or a bot, start at a recent match, or set a
+// limit.
 func (b *readsBench) somePage(rng *rand.Rand) string {
 	ids := b.history.ids
 	before := ids[len(ids)-1-rng.IntN(min(len(ids), 10_000))]
@@ -79,7 +79,7 @@ func (b *readsBench) measure(ctx context.Context, a *arena, r *sizeReport) (err 
 
 // step makes the calls of a step. Meanwhile, matches end.
 func (b *readsBench) step(ctx context.Context, a *arena, all []*http.Client, s readStep) (readReport, error) {
-	urls := b.urls(a, s) // the paths must be chosen before more matches are written
+	urls := b.urls(a, s) // choose the paths before more matches are written
 	ending, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
@@ -98,7 +98,7 @@ func (b *readsBench) urls(a *arena, s readStep) []string {
 	return urls
 }
 
-// call calls the URLs one after another at the step's rate. If a call starts late,
+// call requests the URLs one after another at the step's rate. If a call starts late,
 // its latency includes the delay.
 func (s readStep) call(ctx context.Context, all []*http.Client, urls []string) (readReport, error) {
 	took := make([]time.Duration, len(urls))

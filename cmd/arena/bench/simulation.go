@@ -24,7 +24,7 @@ var (
 	ladders = eventstore.Kind[ladder.Ladder, ladder.Event]{Decode: ladder.Decode, Evolve: ladder.Evolve}
 )
 
-// roster returns bots that are the same in every run. Each owner has five of them.
+// roster returns the same bots in every run, five for each owner.
 func roster(n int) []match.Seat {
 	id := func(kind string, i int) string {
 		return uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, kind, " ", i)).String()
@@ -142,7 +142,8 @@ func (m *simulatedMatch) tick() time.Time {
 	return m.last.Add(time.Duration(20+m.rng.IntN(40)) * time.Millisecond)
 }
 
-// start starts the match and plays until a turn has begun or the match is over.
+// start starts the match and plays it until the given turn has begun or the match is
+// over.
 func (m *simulatedMatch) start(turn uint16) error {
 	err := m.add(m.state.Start(m.seating))
 	for err == nil && !m.state.Over() && m.state.Game.Turn < turn {
@@ -162,8 +163,8 @@ func (m *simulatedMatch) decide() error {
 	return m.add(m.state.Settle(outcomes))
 }
 
-// add folds events, and encodes them for store. Its parameters are the results
-// of the match's decision functions.
+// add folds events, and encodes them for store. Its parameters are the two results of
+// a match's decision function.
 func (m *simulatedMatch) add(events []match.Event, err error) error {
 	if err != nil {
 		return err
@@ -183,8 +184,8 @@ func (m *simulatedMatch) store(ctx context.Context, log eventstore.Log) error {
 	return err
 }
 
-// eventsPerAppend is how many events playOut stores in one append. A few turns
-// make that many events.
+// eventsPerAppend is how many events playOut collects before it appends them. A few
+// turns produce that many events.
 const eventsPerAppend = 16
 
 // playOut starts the match, plays it to its end, and stores it.
@@ -201,8 +202,8 @@ func (m *simulatedMatch) playOut(ctx context.Context, log eventstore.Log) error 
 	return err
 }
 
-// answer returns a trade, if trade makes one. Otherwise it returns a random legal
-// build, or the default if no build is legal.
+// answer returns an offer or a reply to one, if the function trade makes one.
+// Otherwise it returns a random legal build, or the default if no build is legal.
 func (m *simulatedMatch) answer(d match.Decision) []byte {
 	seat := uint8(d.Seat)
 	if action, ok := m.trade(seat, d.Kind); ok {

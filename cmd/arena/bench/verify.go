@@ -24,9 +24,9 @@ import (
 )
 
 // verifyCmd implements `arena bench verify`. On one core, it recomputes matches
-// between random and mischievous bots. It reads each match from a file, as
-// `arena verify` does, and then again from a parsed record. It also recomputes a
-// ladder's ratings from the ladder's stored events.
+// between random and mischievous bots. It does so twice: from a file, as `arena
+// verify` does, and from parsed records. It also recomputes a ladder's ratings from
+// the ladder's stored events.
 type verifyCmd struct {
 	Matches int `default:"600" help:"how many matches to verify"`
 	Changes int `default:"200000" help:"minimum number of rating changes to recompute"`
@@ -40,7 +40,8 @@ type verifyReport struct {
 	RecomputePerSecond float64 `json:"recomputePerSecond"` // only the recomputation
 	Changes            int     `json:"changes"`            // rating changes, one for each seat
 	ChangesPerSecond   float64 `json:"changesPerSecond"`   // from stored events in memory
-	// From an embedded node through the client. Node and client share the core.
+	// Rate from an embedded node through the client. The node and the client share
+	// the core.
 	NodeChangesPerSecond float64 `json:"nodeChangesPerSecond"`
 }
 
@@ -58,8 +59,8 @@ func (c verifyCmd) measure(ctx context.Context, dir string, _ *progress.Display)
 	)
 }
 
-// measureMatches writes matches to a file. It verifies the file first, and then
-// the parsed records.
+// measureMatches writes matches to a file. It first verifies the file, and then the
+// parsed records.
 func (r *verifyReport) measureMatches(ctx context.Context, file string) error {
 	if err := r.writeSamples(file); err != nil {
 		return err
@@ -83,8 +84,8 @@ func (r *verifyReport) writeSamples(file string) error {
 	return os.WriteFile(file, text, 0o600)
 }
 
-// measureRecomputing measures a few recomputations of the records. The parsing of
-// the records is not part of the measured time.
+// measureRecomputing parses the records once and recomputes them a few times. The
+// measured time does not include the parsing.
 func (r *verifyReport) measureRecomputing(file string) error {
 	var records []*audit.Record
 	events := 0

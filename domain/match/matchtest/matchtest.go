@@ -30,12 +30,12 @@ func Start(server seed.Seed, seats int) (match.Match, []match.Event) {
 	return match.EvolveAll(m, events), events
 }
 
-// Frame writes the answer to the decision with an id.
+// Frame returns a frame that answers the decision with the given id.
 func Frame(id int, action []byte) []byte {
 	return fmt.Appendf(nil, `{"id":%d,"action":%s}`, id, action)
 }
 
-// Player answers the decisions of one seat with legal actions. Occasionally it
+// Player answers the decisions of one seat with legal actions. Occasionally it also
 // offers a trade or talks.
 type Player struct {
 	Below func(n int) int // draws a number from 0 to n-1
@@ -44,7 +44,7 @@ type Player struct {
 	talked uint16 // the first turn in which it may talk again
 }
 
-// Answer returns the player's answer to an open decision. It takes less than
+// Answer returns the player's answer to an open decision. The answer uses less than
 // 300 ms of the match's time.
 func (p *Player) Answer(m *match.Match, d match.Decision) match.Outcome {
 	a := p.Choose(&m.Game, d)
