@@ -86,9 +86,9 @@ func (c *botCmd) Run(ctx context.Context, k *kong.Kong) error {
 	return listen.Serve(server, l)
 }
 
-// secret returns the secret of the bot's nonces: the text of the file, without white
-// space at the ends. If the file does not exist, secret creates it. Without a
-// file, it returns nil.
+// secret returns the secret of the bot's nonces, which is the text of the file
+// without white space at the ends. If the file does not exist, secret creates it. If
+// no file is named, secret returns nil.
 func (c *botCmd) secret() ([]byte, error) {
 	if c.NonceSecret == "" {
 		return nil, nil

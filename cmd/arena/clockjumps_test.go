@@ -12,15 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// jumpsAfter is an environment variable for a process that was built with the code
-// in jumping. Its value is the number of milliseconds after which the time of day
+// jumpsAfter is an environment variable for a process that was built with the code in
+// jumping. Its value is the delay, in milliseconds, after which the time of day
 // begins to jump.
 const jumpsAfter = "HEXARENA_TEST_CLOCK_JUMPS_AFTER"
 
 // jumping is code that the test adds to the time package. The process's time of day
-// is correct until the time that jumpsAfter sets. Then it is wrong by an hour or a
-// day for half a minute. The error changes every 0.7 s. The monotonic clock stays
-// correct.
+// is correct until the delay in jumpsAfter has passed. For the next half minute, it
+// is wrong by an hour or a day, and the error changes every 0.7 s. The monotonic
+// clock stays correct.
 const jumping = `package time
 
 import (
@@ -45,8 +45,8 @@ func jump(mono int64) (seconds int64) {
 }
 `
 
-// The time of day of the arena's process jumps by an hour and by a day while
-// matches are played. TestSoakClockJumps builds and runs this test.
+// The arena's time of day jumps by an hour and by a day while matches are played.
+// TestSoakClockJumps builds and runs this test.
 func TestClockJumpsCauseNoStrikes(t *testing.T) {
 	if os.Getenv(jumpsAfter) == "" {
 		t.Skip("takes minutes: run make soak (TestSoakClockJumps runs it)")
@@ -56,7 +56,7 @@ func TestClockJumpsCauseNoStrikes(t *testing.T) {
 	s.start()
 	began := time.Now()
 	s.join(goodPlayers(t, 8, f)...)
-	for time.Since(began) < 50*time.Second { // owners can sign again after the jumps
+	for time.Since(began) < 50*time.Second { // until the jumps are over, because owners cannot sign during them
 		back := f.next()
 		timer := time.NewTimer(time.Second)
 		select {

@@ -30,7 +30,7 @@ import (
 )
 
 // These tests have no container engine, so they cannot run compose.yaml. They check
-// that it matches its schema, that its services fit together, and that this
+// that the file matches its schema, that its services fit together, and that this
 // program accepts its settings.
 
 const root = "../.."
@@ -110,8 +110,8 @@ func TestComposeServices(t *testing.T) {
 	}
 }
 
-// compose.yaml publishes ports only on loopback. An operator who wants to publish
-// the arena's API puts a proxy in front of it.
+// compose.yaml publishes ports only on loopback. An operator who wants a public arena
+// puts a proxy in front of it.
 func TestComposePublishesOnlyOnLoopback(t *testing.T) {
 	for name, s := range composed(t).Services {
 		require.NotEqual(t, "host", s.NetworkMode, name)
@@ -169,8 +169,8 @@ func volumeOf(s types.ServiceConfig, path string) string {
 	return ""
 }
 
-// The log's volumes contain no secrets. Only the services that need the secrets
-// mount the secrets' volumes.
+// The log's volumes contain no secrets, and only the services that need the secrets
+// mount the volumes with the secrets.
 func TestComposeKeepsSecretsApart(t *testing.T) {
 	p := composed(t)
 	users := map[string][]string{}
@@ -278,7 +278,7 @@ func certificate(t *testing.T) string {
 	return path
 }
 
-// The image contains every folder that contains code.
+// The image contains every folder with code.
 func TestComposeBuildsTheWholeArena(t *testing.T) {
 	folders, err := os.ReadDir(root)
 	require.NoError(t, err)

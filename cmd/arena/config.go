@@ -41,7 +41,7 @@ type demoPace struct {
 type config struct {
 	pace             pace
 	trustedProxies   []netip.Prefix    // parsed from TrustedProxies
-	beaconChain      beacon.Chain      // parsed from BeaconChain; only quicknet has all fields
+	beaconChain      beacon.Chain      // parsed from BeaconChain; all its fields are set only for quicknet
 	witnesses        []witness.Witness // parsed from Witness
 	Listen           string            `default:"127.0.0.1:8080" help:"Address of the API and the pages."`
 	AdminListen      string            `default:"127.0.0.1:8081" help:"Address of the operators' endpoints."`
@@ -68,7 +68,7 @@ type config struct {
 }
 
 // validate checks the flags and replaces URLs with their normal form. Its error is
-// one line long and names the wrong flag.
+// one line long and names the invalid flag.
 func (c *config) validate() error {
 	for name, d := range map[string]time.Duration{
 		"--tick": c.pace.Tick, "--decision-standard": c.DecisionStandard, "--decision-parley": c.DecisionParley,
@@ -106,7 +106,7 @@ func (c *config) validate() error {
 	return cmp.Or(c.validateContact(), c.validateBaseURL(), c.validateBeacon())
 }
 
-// validateTimeBank checks that the wall clock leaves room for seats that overdraw
+// validateTimeBank checks that the wall clock is long enough even if seats overdraw
 // their time bank.
 func (c *config) validateTimeBank() error {
 	if !c.TimeBank {

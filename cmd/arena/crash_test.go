@@ -16,8 +16,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// quick contains flags that start the next match immediately, without a rest. The
-// time for a decision is long, so that a busy machine causes no strikes.
+// quick contains flags that make the next match start immediately, without a rest.
+// The time for a decision is long, so that bots get no strikes on a busy machine.
 var quick = []string{"--tick", "250ms", "--rest-standard", "0s", "--decision-standard", "30s"}
 
 func TestKill9LosesNothing(t *testing.T) {
@@ -33,8 +33,8 @@ func TestSoakKill9LosesNothing(t *testing.T) {
 }
 
 // killAgainAndAgain kills the arena at random points in running matches, and starts
-// it again on the same folder. It requires that the matches are the same as without
-// the kills.
+// it again on the same folder. It requires that the matches are the same as they
+// would be without the kills.
 func killAgainAndAgain(t *testing.T, kills int) {
 	rng := logtest.Random(t)
 	eventTrigger := &eventTrigger{}
@@ -106,8 +106,8 @@ func auditRecords(t testing.TB, s *testArena, c *matchHistory) {
 	s.stop()
 }
 
-// goodPlayers returns bots that never break the protocol. They report their events
-// to a trigger.
+// goodPlayers returns bots that never break the protocol. They report their events to
+// the trigger f.
 func goodPlayers(t testing.TB, n int, f *eventTrigger) (list []*testBot) {
 	t.Helper()
 	for i := range n {

@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// After the log is scavenged, no file of the arena contains the address of a
-// deleted account. The read models do not contain it either. The test does not
-// check the folder of emails, which belongs to the operator.
+// After the log is scavenged, no file of the arena contains the address of a deleted
+// account, not even the files of the read models. The test does not check the folder
+// of emails, which belongs to the operator.
 func TestNoFileHoldsADeletedAccount(t *testing.T) {
 	t.Parallel()
 	const address = "ada.lovelace@example.org"

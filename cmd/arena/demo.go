@@ -14,15 +14,15 @@ import (
 	"hexarena/cmd/arena/demo"
 )
 
-// demoCmd runs `serve` with different defaults. It also starts house bots and
-// prints lines about matches.
+// demoCmd implements `arena demo`. It runs `arena serve` with different defaults,
+// starts house bots, and prints lines about matches.
 type demoCmd struct {
 	config
 	Pace demoPace `embed:""`
 	Bots bool     `default:"true" negatable:"" help:"Start house bots."`
 }
 
-// Validate is called by the flag parser.
+// Validate checks the flags. The flag parser calls it.
 func (c *demoCmd) Validate() error {
 	c.pace = pace(c.Pace)
 	return c.validate()

@@ -20,7 +20,7 @@ import (
 )
 
 // `make run` starts house bots in processes of their own, and soon shows a completed,
-// rated match. The test logs the time until then but sets no limit, because a busy
+// rated match. The test logs how long that took, but sets no limit, because a busy
 // machine is slow.
 func TestDemoSoonHasARatedMatch(t *testing.T) {
 	t.Parallel()
@@ -50,8 +50,8 @@ func TestDemoSoonHasARatedMatch(t *testing.T) {
 	require.Empty(t, marked(t, mark), "processes still run")
 }
 
-// requireHouseNonces checks the nonces in the record of a completed match: each is
-// the HMAC of the match id under the secret of its bot.
+// requireHouseNonces requires that each nonce in the record of a completed match is
+// the HMAC of the match id, with the bot's secret as the key.
 func requireHouseNonces(t *testing.T, base, secrets string) {
 	t.Helper()
 	anyone := demo.Owner{Base: base}
@@ -92,8 +92,8 @@ func marked(t *testing.T, variable string) (pids []string) {
 	return pids
 }
 
-// A demo on the folder of an earlier demo continues with the same account and the
-// same bots. It registers nothing twice.
+// A demo that uses the folder of an earlier demo continues with the same account and
+// the same bots. It registers nothing twice.
 func TestDemoContinuesOnItsFolder(t *testing.T) {
 	t.Parallel()
 	args := []string{"demo", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--node-listen", "127.0.0.1:0"}

@@ -20,7 +20,7 @@ var (
 	commandInCode = regexp.MustCompile(`(?m)^(?:\./bin/)?arena ([^#\n]+)`)
 )
 
-// Every command and every flag that the documentation names exists.
+// The documentation names only commands and flags that exist.
 func TestDocumentedCommandsExist(t *testing.T) {
 	var c cli
 	parser, err := kong.New(&c, kong.Name("arena"), kong.DefaultEnvars("ARENA"), kong.Vars{"version": version()})
@@ -50,8 +50,8 @@ func TestDocumentedCommandsExist(t *testing.T) {
 	require.Greater(t, checked, 100)
 }
 
-// requireCommand requires that words name a command in the tree below node, followed by
-// flags of that command.
+// requireCommand requires that words are the name of a command in the tree below
+// node, followed by flags of that command.
 func requireCommand(t *testing.T, node *kong.Node, page string, words []string) {
 	t.Helper()
 	all := strings.Join(words, " ")

@@ -12,12 +12,12 @@ import (
 type action = map[string]any
 
 // eager is a bot that plays well enough for matches to end. It uses every feature:
-// every dev card, trades and talk. Its answer depends only on the requests up to
-// the decision. So it answers a repeated decision in the same way, and a test can
+// all dev cards, trades and talk. Its answer depends only on the requests up to the
+// decision. It therefore answers a repeated request in the same way, and a test can
 // play a match again without the arena.
 type eager struct{ deeds map[int]deed } // by decision id
 
-// deed is the part of a turn that the view does not show.
+// deed is something that the bot did in its turn and that the view does not show.
 type deed struct {
 	turn               int
 	dev, offer, talked bool
@@ -97,7 +97,7 @@ func (s *survey) settle(rng *rand.Rand) action {
 	return action{"settlement": best, "road": one(rng, around(best))}
 }
 
-// drop discards cards one by one, each from the largest pile.
+// drop chooses the cards to discard one by one, each from the largest pile.
 func (s *survey) drop() match.Counts {
 	hand, drop := s.hand, match.Counts{}
 	for range hand.Total() / 2 {
@@ -126,7 +126,7 @@ func (s *survey) move(rng *rand.Rand) action {
 }
 
 // build returns an action that builds or buys the best item that the seat can pay
-// for. It returns nil if the seat can pay for none.
+// for. If the seat cannot pay for any item, build returns nil.
 func (s *survey) build(rng *rand.Rand) action {
 	if at := s.cities(); len(at) > 0 {
 		return action{"type": "build_city", "vertex": one(rng, at)}
@@ -143,7 +143,8 @@ func (s *survey) build(rng *rand.Rand) action {
 	return nil
 }
 
-// playCard plays a card. It tries the rarer cards first.
+// playCard returns an action that plays a development card. It tries the rarer cards
+// first.
 func (s *survey) playCard(rng *rand.Rand) action {
 	has := map[string]bool{}
 	for _, card := range s.DevCards {
@@ -169,7 +170,7 @@ func (s *survey) playCard(rng *rand.Rand) action {
 	return nil
 }
 
-// swap trades surplus cards with the bank.
+// swap returns an action that trades surplus cards with the bank.
 func (s *survey) swap() action {
 	most, least := 0, 0
 	for r := range s.hand {

@@ -9,8 +9,8 @@ import (
 )
 
 // eventTrigger counts events that bots report from running matches: upgrades,
-// received requests and written answers. When the count reaches a number, the bot
-// that reports the event calls fire.
+// received requests and written answers. When the count reaches the chosen number,
+// the bot that reports that event calls fire.
 type eventTrigger struct {
 	mu   sync.Mutex
 	left int

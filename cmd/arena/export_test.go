@@ -22,8 +22,7 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// playedLog writes the given number of matches into the log of a folder, and
-// serves that log.
+// playedLog writes n matches into the log of a data folder, and serves that log.
 func playedLog(t testing.TB, folder string, n int) (p *process, connection string) {
 	t.Helper()
 	made := memory.New()
@@ -40,8 +39,8 @@ func playedLog(t testing.TB, folder string, n int) (p *process, connection strin
 	return p, connection
 }
 
-// pourLog appends the events of one log to another. It takes only streams whose
-// names begin with a prefix.
+// pourLog copies the events of one log to another. It copies only the streams whose
+// names begin with the given prefix.
 func pourLog(t testing.TB, made *memory.Log, log eventstore.Log, prefix string) {
 	t.Helper()
 	var lot []eventstore.Event
@@ -67,7 +66,8 @@ func pourLog(t testing.TB, made *memory.Log, log eventstore.Log, prefix string) 
 }
 
 // An export that is killed again and again at random points writes the same files as
-// an export without kills. This is also true for the log of a stopped arena.
+// one that is never killed. The same is true for an export from the log of a stopped
+// arena.
 func TestKilledExportWritesTheSameFiles(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)
@@ -102,8 +102,8 @@ func TestKilledExportWritesTheSameFiles(t *testing.T) {
 }
 
 // An owner deletes their account after an export. The next export is killed again and
-// again while it replaces the files that name the owner. The files are then the same as
-// those of a single export after the deletion.
+// again while it replaces the files that name the owner. In the end, the files are
+// the same as those of a new export after the deletion.
 func TestKilledExportLeavesDeletedOwnersOut(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)
@@ -142,7 +142,7 @@ func TestKilledExportLeavesDeletedOwnersOut(t *testing.T) {
 	require.Empty(t, keepers(t, outs["jsonl"], `"owner_id":"ada"`))
 }
 
-// exported returns the files of an export, without its lock.
+// exported returns the files of an export, without its lock file.
 func exported(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

@@ -25,13 +25,13 @@ type fault struct {
 	strikes int
 	missed  bool
 	sockets int      // number of accepted sockets; not checked if 0
-	details []string // what the decision log says about each strike, as code and message; not checked if nil
+	details []string // code and message of each strike in the decision log; not checked if nil
 }
 
 // penalty is the event of a strike.
 type penalty struct {
 	kind   string // timeout or illegal
-	why    string // cause of a timeout, or reason of an illegal answer
+	why    string // cause of the timeout, or reason why the answer was illegal
 	answer string // the bot's raw frame, if it is always the same
 }
 
@@ -140,7 +140,7 @@ func allFaults() []fault {
 
 func thrice(detail string) []string { return []string{detail, detail, detail} }
 
-// contradicted returns the penalty for a bot with the conduct misplaced or contrary.
+// contradicted returns the penalty for a bot whose conduct is misplaced or contrary.
 func contradicted(kind string) penalty {
 	switch kind {
 	case "setup":

@@ -19,8 +19,8 @@ import (
 )
 
 // With a node and the official client, the leaderboard changes as soon as it receives
-// the event that rates a match, even if no other event follows. The test does not
-// poll. It logs how long the change took.
+// the event that rates a match, even if no other event follows. The test waits for
+// the change without polling, and logs how long it took.
 func TestLeaderboardShowsAnEndedMatch(t *testing.T) {
 	embedded, err := logs.OpenEmbedded(t.Context(), t.TempDir())
 	require.NoError(t, err)

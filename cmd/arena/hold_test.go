@@ -12,9 +12,9 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// holdAt is an environment variable that makes a process of the arena stop one
-// goroutine at a point, so that a test can kill the process there. The rest of the
-// process continues. The process prints "held at" and the point.
+// holdAt is an environment variable that names a point. When a goroutine of the
+// arena's process reaches that point, the process holds it there and prints "held at"
+// and the point, so that a test can kill the process. All other goroutines continue.
 const holdAt = "HEXARENA_TEST_HOLD_AT"
 
 // The points of holdAt.
@@ -26,7 +26,8 @@ const (
 	atYielded = "yielded" // the other account has lost the key, and the claimant does not have it yet
 )
 
-// heldLines maps points to the beginning of the log line at which a goroutine stops.
+// heldLines maps each point to the beginning of the log line at which a goroutine is
+// held.
 var heldLines = map[string]string{
 	atSigned: "a signed head includes the seating", atClaimed: "claimed a public key", atYielded: "an account yielded a public key",
 }
@@ -36,8 +37,8 @@ func hold(point string) {
 	select {}
 }
 
-// beHeld runs `arena serve` with the arguments of this process, and stops at a
-// point.
+// beHeld runs `arena serve` with the arguments of this process, and holds a goroutine
+// at a point.
 func beHeld(point string) {
 	c, parser, err := parsed(os.Args[1:])
 	parser.FatalIfErrorf(err)
@@ -65,7 +66,7 @@ func parsed(args []string) (config, *kong.Kong, error) {
 	return c.Serve.config, parser, err
 }
 
-// holder is a log handler that stops a goroutine when it logs the line of a point.
+// holder is a log handler that holds a goroutine when it logs the line of a point.
 type holder struct {
 	slog.Handler
 	point string

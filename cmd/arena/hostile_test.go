@@ -32,8 +32,8 @@ func TestSoakHostileAddresses(t *testing.T) {
 }
 
 // While strangers make the most expensive calls as often as their limits allow,
-// matches continue and other callers are served. The test prints the delays. It
-// does not limit them, because they depend on the machine.
+// matches continue and other callers are served. The test prints the delays but sets
+// no limit for them, because they depend on the machine.
 func hostility(t *testing.T, last time.Duration) {
 	s := newTestArena(t, "--tick", "1s", "--rest-standard", "1s", "--decision-standard", "30s")
 	s.start()
@@ -81,8 +81,8 @@ func (s *testArena) finishedOnce() {
 	eventually(s.t, "a match is rated", func() bool { return len(s.list(matches.Completed)) > 0 })
 }
 
-// expensiveTargets lists the targets that cost the most CPU time for their price in
-// the rate limits; see "What calls cost" in docs/operations.md.
+// expensiveTargets lists the targets that cost the most CPU time relative to their
+// price in the rate limits (see "What calls cost" in docs/operations.md).
 func (s *testArena) expensiveTargets() []string {
 	id := s.list(matches.Completed)[0].ID
 	bot := s.list(matches.Completed)[0].Players[0].BotID
@@ -99,7 +99,7 @@ func (s *testArena) expensiveTargets() []string {
 	return list
 }
 
-// attack makes as many calls as the limits allow, evenly over time.
+// attack makes as many calls as the limits allow, spread evenly over time.
 func attack(ctx context.Context, base string, from net.IP, targets []string, counts *statusCounts) {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: from}}
 	client := &http.Client{Transport: &http.Transport{DialContext: d.DialContext, DisableCompression: true}}
@@ -169,7 +169,7 @@ func (d *decisionDelays) asked(r *match.Request) {
 	}
 }
 
-// take returns the delays since the last call.
+// take returns the delays that were measured since the last call of take.
 func (d *decisionDelays) take() []time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()

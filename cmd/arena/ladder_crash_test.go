@@ -27,8 +27,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// front is a proxy in front of an arena. Its address stays the same when the arena
-// restarts on another port, and so does the origin of the heads.
+// front is a proxy in front of an arena. When the arena restarts on another port, the
+// proxy's address and the origin of the heads stay the same.
 type front struct {
 	url    string
 	target atomic.Pointer[url.URL]
@@ -60,7 +60,7 @@ func (f *front) passTo(t testing.TB, address string) {
 
 // savedHeads is a client of the standard ladder's tree that saves every checkpoint.
 // Two heads of the same size must have the same bytes, and no head may be smaller
-// than an earlier one. The arena may restart in between.
+// than an earlier one, even if the arena was restarted between them.
 type savedHeads struct {
 	t        testing.TB
 	tree     string // the tree's URL
@@ -82,8 +82,8 @@ func newSavedHeads(t testing.TB, base string) *savedHeads {
 
 var errNoCheckpoint = errors.New("the arena serves no checkpoint")
 
-// fetch saves the current head. The error matches errNoCheckpoint if the arena is down,
-// or is still reading its log.
+// fetch saves the current head. While the arena is down or still reading its log, the
+// error matches errNoCheckpoint.
 func (h *savedHeads) fetch() (torchwood.Checkpoint, error) {
 	h.mu.Lock()
 	before := h.newest
@@ -117,7 +117,7 @@ func (h *savedHeads) fetch() (torchwood.Checkpoint, error) {
 	return c, nil
 }
 
-// watch saves as many heads as it can until a process ends.
+// watch saves as many heads as it can until the process ends.
 func (h *savedHeads) watch(p *process) {
 	h.watching.Go(func() {
 		often := time.NewTicker(20 * time.Millisecond)
@@ -135,8 +135,8 @@ func (h *savedHeads) watch(p *process) {
 	})
 }
 
-// seated requires that a served head includes the seating of a match. Bots call it
-// during the upgrade.
+// seated requires that a served head includes the seating of the match that an
+// upgrade request names. Bots call it during the upgrade.
 func (h *savedHeads) seated(header http.Header) error {
 	index, err := strconv.ParseInt(header.Get("x-arena-log-index"), 10, 64)
 	if err != nil {
@@ -149,7 +149,7 @@ func (h *savedHeads) seated(header http.Header) error {
 	return err
 }
 
-// check requires that each saved head continues the next smaller one. It reads the
+// check requires that each saved head extends the next smaller one. It reads the
 // proofs from the tiles of the running arena.
 func (h *savedHeads) check(ctx context.Context) {
 	h.t.Helper()
@@ -169,10 +169,10 @@ func (h *savedHeads) check(ctx context.Context) {
 	}
 }
 
-// The arena is killed after each step of seating a table: stored, folded, in a signed
-// head, bots dialed. The match is played after the next start. No bot is dialed
-// before a head includes its seating, and every head that a client has saved stays
-// valid.
+// The test kills the arena after each step of seating a table: after the seating is
+// stored, folded, included in a signed head, and after the bots are dialed. After a
+// restart, the match is played. No bot is dialed before a head includes its seating,
+// and every head that a client has saved stays valid.
 func TestKill9BetweenSeatingAndDialing(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{"seated", atFolded, atSigned, "dialed"} {
@@ -236,7 +236,7 @@ func TestKill9BetweenSeatingAndDialing(t *testing.T) {
 			s.start()
 			heads.watch(s.arena)
 			eventually(t, "the match is rated", func() bool { return len(s.list(matches.Completed)) == 1 })
-			eventually(t, "a head includes the result", func() bool { // the list may show it earlier
+			eventually(t, "a head includes the result", func() bool { // the list may show the result earlier
 				c, err := heads.fetch()
 				return err == nil && c.N == 2
 			})
@@ -279,7 +279,7 @@ func (s *testArena) awaitSeating() int {
 	}
 }
 
-// folded reports whether the rows of the signed log include the first event of the
+// folded reports whether the signed log's rows include the first event of the
 // standard ladder.
 func (s *testArena) folded() bool {
 	s.t.Helper()

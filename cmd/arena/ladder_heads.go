@@ -12,7 +12,7 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// headRetry is how long Run waits after it could not make a head.
+// headRetry is how long Run waits before it tries again to make a head.
 const headRetry = time.Second
 
 // ladderHead is a signed head of a mode's ladder tree.
@@ -21,19 +21,20 @@ type ladderHead struct {
 	Signed []byte // the checkpoint, without cosignatures
 }
 
-// ladderHeads signs the heads of the ladder trees. Run makes a head of each mode after
-// every commit of the read model. A later head of a mode is never smaller than an
-// earlier one, even after a restart: the first head includes all events that were in
-// the log at startup. Two heads of the same size are always identical.
+// ladderHeads signs the heads of the ladder trees. After every commit of the read
+// model, Run makes a new head for each mode whose tree has grown. A later head of a
+// mode is never smaller than an earlier one, even after a restart: the first head
+// includes all events that were in the log at startup. Two heads of the same size are
+// always identical.
 //
-// Play waits only for Publish. Code that shares heads with others follows Changed
+// Play waits only for Publish. Code that sends heads to other parties follows Changed
 // and never delays play.
 type ladderHeads struct {
 	log    signedLogReader
 	sign   func(mode string, size uint64, root []byte) (ladderHead, error)
 	logger *slog.Logger
-	// cosigned returns the lines of cosignatures that a served checkpoint has after
-	// the arena's signature. It is nil if there are no witnesses.
+	// cosigned returns the cosignature lines that follow the arena's signature in a
+	// served checkpoint. It is nil if there are no witnesses.
 	cosigned func(mode string, h ladderHead) []byte
 
 	mu      sync.Mutex // guards the fields below
@@ -73,7 +74,7 @@ func (h *ladderHeads) Run(ctx context.Context) {
 	}
 }
 
-// renew signs a head if a mode's tree has grown. Only Run calls it.
+// renew signs a new head if a mode's tree has grown. Only Run calls it.
 func (h *ladderHeads) renew(ctx context.Context, mode string) error {
 	size, err := h.log.LadderSize(ctx, mode)
 	if err != nil {
@@ -112,8 +113,9 @@ func (h *ladderHeads) Changed() <-chan struct{} {
 	return h.changed
 }
 
-// Publish returns once the served checkpoint of a mode includes the ladder's event
-// at a revision. It waits while the read model is behind or has stopped.
+// Publish waits until the served checkpoint of a mode includes the ladder's event at
+// the given revision. While the read model is behind or has stopped, Publish keeps
+// waiting.
 func (h *ladderHeads) Publish(ctx context.Context, mode string, revision uint64) error {
 	for {
 		changed := h.Changed()

@@ -23,8 +23,8 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// headsFixture is a log with its signed log and its heads. The tests sync the read
-// model themselves.
+// headsFixture holds an event log, its signed log and the heads. The tests sync the
+// read model explicitly.
 type headsFixture struct {
 	*ladderHeads
 	t    *testing.T
@@ -66,7 +66,7 @@ func (f *headsFixture) size() uint64 {
 	return size
 }
 
-// published waits for Publish in the background.
+// published calls Publish in the background, and returns a channel for the result.
 func (f *headsFixture) published(ctx context.Context, revision uint64) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- f.Publish(ctx, ladder.Standard, revision) }()
@@ -112,8 +112,8 @@ func TestPublishWaitsForAHead(t *testing.T) {
 	})
 }
 
-// If the read model has stopped, Publish waits until its context ends, and the
-// checkpoint is out of date.
+// If the read model has stopped, Publish waits until its context ends, and the served
+// checkpoint stays out of date.
 func TestPublishWaitsWhenTheModelHasStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newHeadsFixture(t)
@@ -122,7 +122,7 @@ func TestPublishWaitsWhenTheModelHasStopped(t *testing.T) {
 		require.Zero(t, f.size())
 		contradiction := f.seat()
 		contradiction.Start()
-		contradiction.Void(ladder.WhyOperator) // its stream has no end event
+		contradiction.Void(ladder.WhyOperator) // contradicts the match's stream, which has no end event
 		require.Error(t, f.log.runner.Sync(context.Background()))
 		ctx, cancel := context.WithCancel(context.Background())
 		waiting := f.published(ctx, 0)
@@ -154,7 +154,7 @@ func TestHeadIsRetried(t *testing.T) {
 	})
 }
 
-// Cosignatures come after the arena's signature.
+// In a checkpoint, the cosignatures follow the arena's signature.
 func TestCheckpointHasCosignatures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newHeadsFixture(t)
@@ -176,10 +176,10 @@ func TestCheckpointHasCosignatures(t *testing.T) {
 	})
 }
 
-// BenchmarkStartOfAMatch measures the time from seating a table to the first upgrade
-// request at a bot, in pairs: one match waits for its signed head, and the other does
-// not. The order within a pair alternates. The arena has all its parts and real
-// sockets.
+// BenchmarkStartOfAMatch measures the time from seating a table until a bot receives
+// the first upgrade request. It compares pairs of matches: one waits for its signed
+// head, and the other does not. The order within the pairs alternates. The arena has
+// all its parts and uses real sockets.
 func BenchmarkStartOfAMatch(b *testing.B) {
 	data := b.TempDir()
 	c, _, err := parsed([]string{
@@ -226,7 +226,7 @@ func BenchmarkStartOfAMatch(b *testing.B) {
 		<-upgrades
 		require.NoError(b, r.Abort(ctx, unfinished[0], referee.Order{Reason: "a benchmark"}))
 		r.Wait()
-		require.NoError(b, a.heads.Publish(ctx, ladder.Standard, unfinished[0].Revision+1)) // the next match starts with idle read models
+		require.NoError(b, a.heads.Publish(ctx, ladder.Standard, unfinished[0].Revision+1)) // wait, so that the read models are idle when the next match starts
 		return took
 	}
 	for range 10 { // warm up

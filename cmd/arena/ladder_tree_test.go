@@ -34,14 +34,15 @@ func verifierOf(t testing.TB, base, mode string) note.Verifier {
 	return v
 }
 
-// policyOf returns a policy for heads of the ladder tree with the arena's signature.
+// policyOf returns a policy that accepts heads of the ladder tree with the arena's
+// signature.
 func policyOf(v note.Verifier) torchwood.Policy {
 	return torchwood.ThresholdPolicy(2, torchwood.OriginPolicy(v.Name()), torchwood.SingleVerifierPolicy(v))
 }
 
-// Two programs of other projects read and verify all tiles of a running arena:
-// Tessera's fsck and the client of torchwood. The tree has more than one full
-// tile, and it grows while they read.
+// Two programs from other projects read and verify all tiles of a running arena:
+// Tessera's fsck and torchwood's client. The tree has more than one full tile and
+// grows while they read.
 func TestTilesOfARunningArenaAreWhole(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t, quick...)
@@ -57,8 +58,9 @@ func TestTilesOfARunningArenaAreWhole(t *testing.T) {
 	closeLog()
 	s.start()
 	s.join(goodPlayers(t, 4, &eventTrigger{})...)
-	// A signed head follows the rating of a match. Before the third match, the arena
-	// publishes a head with its seating, so that head includes two ratings.
+	// The arena signs a new head after it rates a match. Before the third match
+	// starts, the arena publishes a head with its seating. That head therefore
+	// includes two ratings.
 	eventually(t, "three matches are rated", func() bool { return len(s.list(matches.Completed)) >= 3 })
 
 	verifier := verifierOf(t, s.base(), ladder.Standard)

@@ -120,7 +120,8 @@ func TestHistoryFindsImpossibleAnswers(t *testing.T) {
 	}
 }
 
-// Many clients use an in-memory log at the same time, and some results are lost.
+// The in-memory log is linearizable, even if many clients use it at the same time and
+// lose some results.
 func TestMemoryIsLinearizable(t *testing.T) {
 	seed := logtest.Seed(t)
 	h, log := newHistory(), logtest.NewFaulty(memory.New())

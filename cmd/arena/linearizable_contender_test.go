@@ -11,8 +11,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// contender is a client that competes with others for the same streams. It records its
-// calls in a history. Only one goroutine may use it.
+// contender is a client that competes with other clients for the same streams. It
+// records its calls in a history. Only one goroutine may use it.
 type contender struct {
 	client   int
 	log      eventstore.Log
@@ -26,8 +26,8 @@ type contender struct {
 
 // step makes one random call: a read or an append. The append expects the last known
 // revision, an older revision, NoStream or Any. If the outcome of an append is
-// unknown, the contender sends the same append again in half of the cases. step
-// returns only errors that no client should get.
+// unknown, the contender retries the same append half of the time. step returns only
+// errors that no client should ever see.
 func (c *contender) step(ctx context.Context) error {
 	if c.heads == nil {
 		c.heads = make(map[eventstore.StreamID]eventstore.Expected)
@@ -82,7 +82,7 @@ func (c *contender) expected(id eventstore.StreamID) eventstore.Expected {
 }
 
 // deadline sets a random time limit for the next call. Some limits are about as long
-// as a call takes, so that some calls are canceled in the middle.
+// as a call takes, so that some calls are canceled while they are in progress.
 func (c *contender) deadline(ctx context.Context) (context.Context, context.CancelFunc, bool) {
 	longest := c.patience
 	if c.chance.IntN(4) == 0 {
@@ -92,8 +92,8 @@ func (c *contender) deadline(ctx context.Context) (context.Context, context.Canc
 	return ctx, cancel, true
 }
 
-// unexpected returns nil for errors that a contender must expect, and the error
-// otherwise.
+// unexpected returns nil if err is an error that a contender must expect. Otherwise
+// it returns err.
 func unexpected(err error) error {
 	if outcomeUnknown(err) || eventstore.IsWrongVersion(err) {
 		return nil

@@ -13,17 +13,17 @@ import (
 	"hexarena/eventstore"
 )
 
-// history records the calls that clients make to a log. It includes the times and the
-// results of the calls. The method check reports whether the log is linearizable. A
-// log is linearizable if the calls can be put into an order that agrees with their
-// times and explains all results, as if the log handled one call after another. A
-// history is safe for concurrent use.
+// history records the calls that clients make to a log, with their times and results.
+// The method check reports whether the log is linearizable. That is the case if the
+// calls can be put into an order that agrees with their times and explains all
+// results, as if the log handled one call after another. A history is safe for
+// concurrent use.
 type history struct {
 	began time.Time
 
 	mu      sync.Mutex
 	ops     []porcupine.Operation
-	numbers map[uuid.UUID]eventNumber // numbers of event ids; the model uses these instead of ids
+	numbers map[uuid.UUID]eventNumber // the number of each event id; the model uses these numbers instead of ids
 }
 
 // verdict is the result of check.
@@ -33,7 +33,7 @@ type verdict struct {
 	conflicts    int
 	unknown      int // number of appends whose outcome is unknown to the client
 	linearizable bool
-	undecided    bool // the check ran out of time
+	undecided    bool // whether the check ran out of time
 }
 
 // newHistory starts a history. The clients must use new streams.
@@ -57,10 +57,10 @@ type logAnswer struct {
 	ids      string              // numbers of the events that a read returned
 }
 
-// append appends to a log and records the call. As long as the outcome is unknown and
-// the function again returns true, append retries the call. All tries are recorded as
-// one operation, because the log promises to store the events only once. append
-// returns the result of the last try.
+// append appends to a log and records the call. While the outcome is unknown and the
+// function again returns true, append retries the call. It records all tries as one
+// operation, because the log promises to store the events only once. append returns
+// the result of the last try.
 func (h *history) append(ctx context.Context, client int, log eventstore.Log, again func() (context.Context, context.CancelFunc, bool), id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) (eventstore.Appended, error) {
 	req := logRequest{stream: id, expected: expected, ids: h.number(events)}
 	call := h.now()

@@ -33,7 +33,7 @@ var sequentialLog = porcupine.Model{
 		}
 		after, want := appendTo(state.(string), req)
 		if ans.unknown {
-			return true, after // an append that never takes effect may be placed last
+			return true, after // an append that never took effect can come last in the order
 		}
 		return ans == want, after
 	},
@@ -83,8 +83,8 @@ func appendTo(stream string, req logRequest) (string, logAnswer) {
 	return stream + req.ids, logAnswer{revision: last + n}
 }
 
-// retried returns the result of a retry of an append. The first event of the append
-// is already stored; at is its revision.
+// retried returns the result of an append that is a retry: its first event is already
+// stored, at revision at.
 func retried(stream string, at int, ids string, conflict logAnswer) logAnswer {
 	if !strings.HasPrefix(stream[at*eventNumberSize:], ids) {
 		return conflict

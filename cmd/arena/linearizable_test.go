@@ -18,8 +18,8 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-// The log is linearizable, even if the node is killed with SIGKILL and responses are
-// lost.
+// The node's log is linearizable, even if the node is killed with SIGKILL and
+// responses are lost.
 func TestLogIsLinearizable(t *testing.T) {
 	t.Parallel()
 	contend(t, 6, 150)
@@ -32,8 +32,8 @@ func TestSoakLogIsLinearizable(t *testing.T) {
 	contend(t, 100, 600)
 }
 
-// contend makes clients compete for the same streams. Checking a long history takes
-// very long, so each round has its own streams and its own history. In each round,
+// contend makes clients compete for the same streams. Checking a long history takes a
+// long time, so each round has its own streams and its own history. In each round,
 // the node is killed once and responses are lost twice.
 func contend(t *testing.T, rounds, steps int) {
 	rng := logtest.Random(t)
@@ -104,7 +104,7 @@ func (n *nodeProcess) connect() eventstore.Log {
 	return log
 }
 
-// round lets eight clients make their calls, and causes faults at random times.
+// round makes eight clients call the log, and causes faults at random times.
 func (n *nodeProcess) round(round, steps int, logs []eventstore.Log, rng *rand.Rand) *history {
 	const clients = 8
 	h := newHistory()
@@ -142,7 +142,7 @@ func (n *nodeProcess) round(round, steps int, logs []eventstore.Log, rng *rand.R
 	return h
 }
 
-// loseAnswers makes the proxy pass requests to the node, but drop the node's
+// loseAnswers makes the proxy pass requests to the node but drop the node's
 // responses.
 func (n *nodeProcess) loseAnswers() {
 	n.proxy.Set(outage.OneWay)

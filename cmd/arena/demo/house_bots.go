@@ -27,7 +27,7 @@ import (
 // Arena is a running arena.
 type Arena struct {
 	BaseURL   string
-	Data      string // the arena's data folder, which also stores the house bots' key and their secrets
+	Data      string // the arena's data folder, which also holds the house bots' key and secrets
 	MailDir   string // the folder of the arena's emails; empty if emails are sent by SMTP
 	PublicKey ed25519.PublicKey
 }
@@ -50,11 +50,11 @@ var houseBots = []houseBot{
 	{"Ralf", "random", ladder.Parley, 200 * time.Millisecond},
 }
 
-// RunHouseBots starts the house bots and registers them. To do so, it signs up with
-// a link from an email, registers a key, and signs its requests. If an earlier demo
-// has used the data folder, RunHouseBots only updates the URLs of the registered
-// bots. It prints a line to out for each bot that joins. The bots write their logs
-// to botLog. RunHouseBots returns when ctx ends.
+// RunHouseBots starts the house bots and registers them. It signs up with a link from
+// an email, registers a key, and signs its requests with that key. If an earlier demo
+// used the same data folder, RunHouseBots only updates the URLs of the registered
+// bots. It prints a line to out for each bot that joins. The bots write their logs to
+// botLog. RunHouseBots returns when ctx ends.
 func RunHouseBots(ctx context.Context, a Arena, out, botLog io.Writer) error {
 	owner, err := houseOwner(ctx, a)
 	if err != nil {
@@ -82,8 +82,8 @@ func RunHouseBots(ctx context.Context, a Arena, out, botLog io.Writer) error {
 	return g.Wait()
 }
 
-// run runs the bot's process until ctx ends. It calls ready with the bot's URL. secret
-// is the file with the secret of the bot's nonces.
+// run runs the bot's process until ctx ends. It calls ready with the bot's URL.
+// secret is the path of the file with the secret of the bot's nonces.
 func (b houseBot) run(ctx context.Context, arenaKey ed25519.PublicKey, secret string, log io.Writer, ready func(url string) error) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -94,7 +94,7 @@ func (b houseBot) run(ctx context.Context, arenaKey ed25519.PublicKey, secret st
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Second
 	cmd.Stderr = log
-	alive, err := cmd.StdinPipe() // closes when this process ends, even by kill -9
+	alive, err := cmd.StdinPipe() // the pipe closes when this process ends, even after kill -9
 	if err != nil {
 		return err
 	}

@@ -26,9 +26,9 @@ type MatchList interface {
 	List(q matches.Query) (page []matches.Summary, next string, known bool, err error)
 }
 
-// PrintMatches prints a line when a match begins or ends, and the scores of
-// running matches every few seconds, until ctx ends. Each line ends with the
-// address of the match at the arena with this base URL.
+// PrintMatches prints a line when a match begins or ends, and the scores of running
+// matches every few seconds, until ctx ends. Each line ends with the URL of the
+// match, below baseURL.
 func PrintMatches(ctx context.Context, list MatchList, log eventstore.Log, baseURL string, out io.Writer) error {
 	p := matchPrinter{list: list, log: log, baseURL: baseURL, out: out, printed: map[string]string{}}
 	tick := time.NewTicker(pollInterval)
@@ -56,7 +56,7 @@ type matchPrinter struct {
 
 // skipEnded marks the matches that ended before the demo began as already printed.
 func (p *matchPrinter) skipEnded() {
-	page, _, _, _ := p.list.List(matches.Query{Limit: recent}) // an error is ignored here; the first poll reports it
+	page, _, _, _ := p.list.List(matches.Query{Limit: recent}) // ignores an error, because the first poll reports it
 	for _, m := range page {
 		if m.Status != matches.Running {
 			p.printed[m.ID] = m.Status

@@ -27,7 +27,7 @@ type Owner struct {
 }
 
 // houseOwner returns the owner of the house bots. It reads the owner from the data
-// folder, or signs up a new owner.
+// folder. If there is none yet, it signs up a new owner.
 func houseOwner(ctx context.Context, a Arena) (*Owner, error) {
 	path := filepath.Join(a.Data, "house-key.json")
 	house := &Owner{Base: a.BaseURL}
@@ -50,8 +50,8 @@ func houseOwner(ctx context.Context, a Arena) (*Owner, error) {
 	return house, os.WriteFile(path, b, 0o600)
 }
 
-// SignUp opens an account with the link from an email, chooses the account's
-// handle and registers a key. Later calls are signed with that key.
+// SignUp opens an account with the link from an email, chooses the account's handle
+// and registers a key. The owner signs all later calls with that key.
 func (o *Owner) SignUp(ctx context.Context, mailDir, address, handle string) error {
 	if err := o.Call(ctx, http.MethodPost, "/sign-in", rest.SignIn{Email: address}, nil); err != nil {
 		return err
@@ -81,8 +81,8 @@ func (o *Owner) SignUp(ctx context.Context, mailDir, address, handle string) err
 	return nil
 }
 
-// Register adds a bot to the ladder. If the owner has a bot with that name,
-// Register moves that bot to the URL instead.
+// Register adds a bot to the ladder. If the owner already has a bot with that name,
+// Register changes the URL of that bot instead.
 func (o *Owner) Register(ctx context.Context, name, mode, botURL string) error {
 	var list rest.Bots
 	if err := o.Call(ctx, http.MethodGet, "/bots?mode="+mode, nil, &list); err != nil {
@@ -96,8 +96,8 @@ func (o *Owner) Register(ctx context.Context, name, mode, botURL string) error {
 	return o.Call(ctx, http.MethodPost, "/bots", rest.NewBot{Name: name, Mode: mode, URL: botURL}, nil)
 }
 
-// Call makes a call. It signs the call if the owner has a key. It decodes the
-// response unless into is nil.
+// Call makes a call, and signs it if the owner has a key. It decodes the response
+// into the variable into, unless into is nil.
 func (o *Owner) Call(ctx context.Context, method, path string, body, into any) error {
 	credentials := client.Options{Base: o.Base, Session: o.session}
 	if o.KeyID != "" {

@@ -25,16 +25,17 @@ const (
 	maxConnections = 20_000
 	// maxPerCaller is the maximum number of connections from one address or /64.
 	maxPerCaller = 256
-	// refusedRetry is the Retry-After value, in seconds, of a refused connection.
+	// refusedRetry is the Retry-After value, in seconds, in the response on a refused
+	// connection.
 	refusedRetry = 5
 	// refusalTime is how long a client may take to read why it was refused.
 	refusalTime = 500 * time.Millisecond
 )
 
-// Limited is a listener that limits the number of open connections. The limit
-// leaves at least half of the process's descriptors to connections that the
-// process opens itself, such as those to bots and to the log
-// (docs/operations.md, "Connections"). It is safe for concurrent use.
+// Limited is a listener that limits the number of open connections. The limit leaves
+// at least half of the process's descriptors for other uses, such as its own
+// connections to bots and to the log (docs/operations.md, "Connections"). It is safe
+// for concurrent use.
 type Limited struct {
 	net.Listener
 	// Trusted contains proxies. The limit per address does not apply to them.
@@ -45,7 +46,7 @@ type Limited struct {
 	Logger *slog.Logger
 
 	total, perCaller int
-	refusals         chan struct{} // one for each client that is reading why it was refused
+	refusals         chan struct{} // one element for each client that is reading why it was refused
 	opened           prometheus.GaugeFunc
 	refused          prometheus.Counter
 
@@ -81,8 +82,8 @@ func (l *Limited) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{l.opened, l.refused}
 }
 
-// Accept implements net.Listener. It refuses connections over a limit with a
-// response in HTTP.
+// Accept implements net.Listener. If a connection exceeds a limit, Accept refuses it
+// with an HTTP response.
 func (l *Limited) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -120,7 +121,7 @@ func (l *Limited) admit(caller netip.Addr, trusted bool) (why string) {
 	return ""
 }
 
-// warn reports that the limit is reached. The caller holds the lock.
+// warn logs that the limit has been reached. The caller holds the lock.
 func (l *Limited) warn() {
 	if time.Since(l.warned) < time.Second {
 		return
@@ -139,10 +140,10 @@ func (l *Limited) release(caller netip.Addr) {
 	}
 }
 
-// refuse tells a client why it is refused, and closes its connection. It waits in the
-// background until the client has read the response. If the arena closed the connection
-// earlier, the system would discard the response, because the client's request has not
-// been read.
+// refuse tells a client why its connection is refused, and closes the connection. It
+// first waits, in the background, until the client has read the response. If it
+// closed the connection earlier, the operating system would discard the response,
+// because nobody has read the client's request.
 func (l *Limited) refuse(c *net.TCPConn, why string) {
 	l.refused.Inc()
 	_ = c.SetDeadline(time.Now().Add(refusalTime))
@@ -177,7 +178,7 @@ func refusedResponse(why string) []byte {
 	return b.Bytes()
 }
 
-// limitedConn is a connection that counts until it is closed.
+// limitedConn is a connection that counts toward the limits until it is closed.
 type limitedConn struct {
 	*net.TCPConn
 	closed func()

@@ -47,9 +47,9 @@ func NewServer(h http.Handler) *http.Server {
 }
 
 // strictTransport makes browsers use only https for this host, for one year after
-// each response. It says nothing about subdomains, because other services of the
-// operator may use them. It does not ask for the browsers' preload lists, because
-// leaving them takes months.
+// each response. It does not cover subdomains, because the operator's other services
+// may use them. It does not request an entry in the browsers' preload lists, because
+// removing an entry takes months.
 const strictTransport = "max-age=31536000"
 
 // RequireHTTPS adds Strict-Transport-Security (RFC 6797) to every response. Browsers
@@ -76,8 +76,8 @@ func CloseIdle(s *http.Server) {
 	s.SetKeepAlivesEnabled(true)
 }
 
-// Shutdown waits for the calls that are in progress. It cuts off calls that take
-// longer than drainTime, and then returns an error.
+// Shutdown waits for the calls that are in progress. If calls take longer than
+// drainTime, it cuts them off and returns an error.
 func Shutdown(ctx context.Context, servers ...*http.Server) error {
 	ctx, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()

@@ -30,7 +30,7 @@ func (n *HostName) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// nameOf spells a name in one way.
+// nameOf returns the normal form of a host name.
 func nameOf(host string) HostName { return HostName(strings.ToLower(strings.TrimSuffix(host, "."))) }
 
 var errForeignHost = errors.New("the host in the URL must be an IP address, localhost, or a name in --admin-hosts")
@@ -61,7 +61,7 @@ func ForOperators(h http.Handler, address string, names []HostName, logger *slog
 		if host := hostOf(r.Host); !isOneMachine(host) && !slices.Contains(names, nameOf(host)) {
 			return errForeignHost
 		}
-		asPost := *r // the protection lets every GET pass
+		asPost := *r // a copy with another method, because the protection lets every GET pass
 		asPost.Method = http.MethodPost
 		if crossSite.Check(&asPost) != nil {
 			return problem.WithDetail(problem.ErrCrossSite, "the request comes from another site's page: open the address directly")
@@ -90,9 +90,10 @@ func hostOf(address string) string {
 	return strings.Trim(address, "[]")
 }
 
-// isOneMachine reports whether a host is the IP address of one machine, in its usual
-// form. Browsers also connect to this machine under 0.0.0.0, [::] and
-// [::ffff:127.0.0.1], but then they may not say which site a call comes from.
+// isOneMachine reports whether a host is the IP address of a single machine, in its
+// usual form. This excludes 0.0.0.0, [::] and [::ffff:127.0.0.1]: under these
+// addresses, browsers also connect to this machine, but may not say which site a call
+// comes from.
 func isOneMachine(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && !ip.IsUnspecified() && !ip.Is4In6()

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// refusal returns the code with which the check refuses a call, or "" if the call
+// refusal returns the error code of a call that the check refuses, or "" if the call
 // reaches the endpoints.
 func refusal(t *testing.T, method, host string, headers ...string) string {
 	t.Helper()
@@ -51,8 +51,8 @@ func TestHostsOfOperators(t *testing.T) {
 	}
 }
 
-// Calls that another site's page makes a browser send are refused, with every method.
-// Calls from the operator's own pages, address bar and programs are not.
+// A call is refused if a page of another site made the browser send it, whatever the
+// method. Calls from the operator's own pages, address bar and programs are accepted.
 func TestSitesOfOperators(t *testing.T) {
 	const at = "127.0.0.1:8081"
 	for _, method := range []string{"GET", "HEAD", "OPTIONS", "POST", "DELETE"} {
