@@ -34,9 +34,9 @@ import (
 // litewitnesses runs processes of litewitness, a witness of another project. It
 // builds the program from the module in testdata/litewitness.
 //
-// litewitness cannot tell which port the system chose for it, so the witnesses listen
-// on no port. They connect to a bastion (C2SP https-bastion), which serves their
-// requests on a port of the test.
+// litewitness cannot report which port the system chose, so the witnesses listen on
+// no port. Instead they connect to a bastion (C2SP https-bastion). The bastion
+// listens on a port of the test and passes requests to the witnesses.
 type litewitnesses struct {
 	t       testing.TB
 	program string
@@ -100,7 +100,7 @@ func serveConnections(l net.Listener, handle func(net.Conn)) {
 	}
 }
 
-// litewitness is one witness. It keeps its data when it is stopped.
+// litewitness is one witness. Its data survives a restart.
 type litewitness struct {
 	*litewitnesses
 	name     string
@@ -108,7 +108,7 @@ type litewitness struct {
 	verifier *torchwood.CosignatureVerifier
 	key      ssh.PublicKey
 	process  *exec.Cmd
-	said     bytes.Buffer // of the process; read it only after the process has ended
+	said     bytes.Buffer // output of the process; read it only after the process has ended
 }
 
 // start creates a witness and its key, and starts it.
@@ -148,13 +148,13 @@ func (w *litewitness) restart() {
 	})
 }
 
-// address returns the witness's address below the bastion.
+// address returns the witness's URL at the bastion.
 func (w *litewitness) address() string {
 	hash := sha256.Sum256(w.key.(ssh.CryptoPublicKey).CryptoPublicKey().(ed25519.PublicKey))
 	return w.url + "/" + hex.EncodeToString(hash[:]) + "/"
 }
 
-// flag returns the witness's value of --witness.
+// flag returns the value of --witness for this witness.
 func (w *litewitness) flag() string { return w.verifier.String() + " " + w.address() }
 
 // end stops the process.
@@ -170,8 +170,8 @@ func (w *litewitness) end() {
 	}
 }
 
-// know adds a log to those that the witness cosigns, as `witnessctl add-log` and
-// `witnessctl add-key` do. The key is in note format.
+// know makes the witness cosign another log, as `witnessctl add-log` and `witnessctl
+// add-key` do. The key is in note format.
 func (w *litewitness) know(key string) {
 	w.t.Helper()
 	origin, _, _ := strings.Cut(key, "+")

@@ -23,7 +23,7 @@ type viewer struct {
 	end    string
 }
 
-// watch reads until the stream ends, and returns the reason.
+// watch reads until the stream ends, and returns the reason for the end.
 func (v *viewer) watch(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"hexarena/projections/matches"
 )
 
-// openLive creates the live boards. They use the match list to find the matches
-// that are running when the process starts, and to find out how each match ends.
-// The runner in the parameter listed keeps that list up to date. Before the boards
-// report an end, they wait until that runner has added the end to the list. So a
-// reader that sees a match end finds the same end in the list.
+// openLive creates the live boards. The boards use the match list to find the matches
+// that are running when the process starts, and to find out how each match ends. The
+// runner listed keeps the list up to date. Before the boards report an end, they wait
+// until the runner has added it to the list. A client that sees a match end on its
+// board therefore finds the same end in the list.
 func (a *arena) openLive(listed *projections.Runner) {
 	a.upToDate = make(chan struct{})
 	a.live = live.New(live.Options{

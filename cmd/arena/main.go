@@ -1,11 +1,11 @@
 // Command arena is all of Hex Arena in one binary: the service, the embedded
 // event store, house bots, and the tools around them.
 //
-// This package contains the flags and the wiring of `arena serve`. The function
-// open (serve.go) creates the parts and connects them. The function run (run.go)
-// runs and stops them. Adapters do not import one another, so the small types in
-// *wiring.go adapt one adapter to the interface that another declares. Other
-// commands have their own packages below this folder.
+// This package contains the flags and the wiring of `arena serve`. The function open
+// (serve.go) creates the parts and connects them. The function run (run.go) runs and
+// stops them. Adapters do not import one another. Small types in the files *wiring.go
+// adapt one adapter to the interface that another declares. Most other commands have
+// their own packages below this folder.
 package main
 
 import (
@@ -35,7 +35,7 @@ type cli struct {
 	Bot              botCmd        `cmd:"" group:"Run an arena:" help:"Serve a house bot."`
 	Node             nodecmd.Cmds  `cmd:"" group:"Run an arena:" help:"Run only the embedded EventStoreDB node, or work on logs."`
 	Verify           verify.Cmd    `cmd:"" group:"Play on an arena:" help:"Recompute a match, or a whole ladder, and print the first difference."`
-	Bench            bench.Cmds    `cmd:"" group:"Measure:" help:"Measure the engine, the log, read models, answers and live boards."`
+	Bench            bench.Cmds    `cmd:"" group:"Measure:" help:"Measure the engine, the log, read models, API responses and live boards."`
 	Key              remote.KeyCmd `cmd:"" group:"Play on an arena:" help:"Create API keys."`
 	remote.OwnerCmds `group:"Play on an arena:"`
 	Admin            remote.AdminCmds `cmd:"" group:"Run an arena:" help:"Run operator commands, on the arena's own machine."`
@@ -57,8 +57,8 @@ func main() {
 }
 
 // run runs a command and returns its exit status: 0 on success, 1 if the command
-// failed, and 2 if its arguments are wrong. An error may define another status.
-// If the command fails, run prints one line.
+// failed, and 2 if its arguments are invalid. An error may define another status. If
+// the command fails, run prints one line that says why.
 func run(args []string, out, errOut io.Writer) int {
 	var c cli
 	exit := -1
@@ -72,7 +72,7 @@ func run(args []string, out, errOut io.Writer) int {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if err != nil {
-		panic(err) // the commands above are declared wrongly
+		panic(err) // the declaration of the commands above is invalid
 	}
 	kongcompletion.Register(parser)
 	if exit >= 0 {

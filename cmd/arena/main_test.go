@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 	case "plain":
 		beArena()
 	default:
-		// These tests mostly wait, so run several in parallel. The flag -parallel
-		// overrides this.
+		// Most of these tests spend their time waiting, so run several in parallel.
+		// The flag -parallel overrides this.
 		if err := flag.Set("test.parallel", "8"); err != nil {
 			panic(err)
 		}
@@ -58,7 +58,7 @@ func (t tests) Run() int {
 	if err != nil {
 		panic(err)
 	}
-	defer func() { _ = os.RemoveAll(folder) }() // a leftover folder harms no test
+	defer func() { _ = os.RemoveAll(folder) }() // a leftover folder does no harm
 	return t.M.Run()
 }
 
@@ -78,8 +78,8 @@ func forgetSettings() {
 	}
 }
 
-// roaming makes each call from another loopback address, as if many people called.
-// Otherwise the arena would reject calls, because it limits the calls from each
+// roaming makes each call from another loopback address, as if many people made the
+// calls. Otherwise the arena would reject calls that exceed the limits of one
 // address.
 func roaming() http.RoundTripper {
 	return &http.Transport{

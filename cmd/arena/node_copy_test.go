@@ -13,8 +13,8 @@ import (
 )
 
 // An arena stops in the middle of its matches and is moved to another log. It
-// continues there as if it had never stopped. The test kills the copy command again
-// and again.
+// continues there as if it had never stopped. During the move, the test kills the
+// copy command again and again.
 func TestMoveToAnotherLogLosesNothing(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)
@@ -63,8 +63,8 @@ func serveNode(t testing.TB, folder string) (p *process, connection string) {
 	return p, p.await(`event store on (esdb://\S+),`)[1]
 }
 
-// shown returns the ladder and the matches that an arena returns before it continues
-// to play.
+// shown returns the ladder and the matches that an arena shows before it continues to
+// play.
 func shown(s *testArena) (page struct{ Rows, Matches []any }) {
 	s.t.Helper()
 	s.start("--no-play")

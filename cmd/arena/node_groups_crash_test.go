@@ -12,13 +12,13 @@ import (
 )
 
 // A read-only node is killed while strangers create and delete persistent
-// subscriptions, and while unused ones expire. Every acknowledged change holds, no
+// subscriptions, and while unused ones expire. No acknowledged change is lost, no
 // group exists twice, and each group keeps its owner.
 func TestKill9KeepsTheGroupsOfStrangers(t *testing.T) {
 	t.Parallel()
 	random := logtest.Random(t)
 	n := newPublicNode(t)
-	kept, changes := map[string]bool{}, 0 // kept contains the groups that exist, by name
+	kept, changes := map[string]bool{}, 0 // kept contains the names of the groups that exist
 	for round := range 8 {
 		changes += n.killWhileChanging(fmt.Sprintf("127.0.3.%d", 1+round), round, 1+random.IntN(40), kept)
 	}
@@ -32,15 +32,15 @@ func TestKill9KeepsTheGroupsOfStrangers(t *testing.T) {
 	}
 	n.kill()
 	n.start()
-	left := n.found(t, kept) // the node has then read the groups, so the metric counts them
+	left := n.found(t, kept) // also makes the node read the groups, so that the metric counts them
 	require.Less(t, len(left), len(kept), "an expired group does not come back")
 	require.EqualValues(t, len(left), n.metric("arena_node_groups"))
 }
 
-// killWhileChanging lets a stranger create and delete groups, and kills the node
-// after some of these changes, while the next one is on its way. Then it restarts the
-// node, checks the groups, and updates kept. It returns the number of acknowledged
-// changes.
+// In killWhileChanging, a stranger creates and deletes groups. After some of these
+// changes, while the next one is in progress, the node is killed. killWhileChanging
+// then restarts the node, checks the groups, and updates kept. It returns the number
+// of acknowledged changes.
 func (n *publicNode) killWhileChanging(from string, round, after int, kept map[string]bool) (changes int) {
 	n.t.Helper()
 	s, code, unknown := n.stranger(n.t, from), codes.OK, ""
@@ -78,7 +78,7 @@ func (n *publicNode) killWhileChanging(from string, round, after int, kept map[s
 	return changes - 1
 }
 
-// found returns the names of those groups that exist.
+// found returns those of the names that belong to existing groups.
 func (n *publicNode) found(t *testing.T, names map[string]bool) (found []string) {
 	t.Helper()
 	s := n.stranger(t, "127.0.4.2")

@@ -20,8 +20,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// analysts starts a node that everyone may read. Only clients on loopback may feed
-// it. analysts returns the connection strings for reading and feeding.
+// analysts starts a node that everyone may read, but only clients on loopback may
+// feed. It returns the connection strings for reading and for feeding.
 func analysts(t testing.TB) (read, feed string) {
 	t.Helper()
 	p := launch(t, "node", "--data", filepath.Join(t.TempDir(), "node"), "--read-only", "--listen", "127.0.0.1:0", "--feed-listen", "127.0.0.1:0")
@@ -31,9 +31,9 @@ func analysts(t testing.TB) (read, feed string) {
 const upToDate = `up to date: this run published (\d+) matches and (\d+) events`
 
 // A feed fills an analysts' node while an arena plays. The test kills the feed again
-// and again. At the end it kills the arena in the middle of matches. Then the node
-// contains the same events as a node that was fed in one run. It contains no data
-// about running matches or owners.
+// and again, and finally kills the arena in the middle of matches. The node then
+// contains the same events as a node that was fed in one run, and no data about
+// running matches or owners.
 func TestAnalystsNodeHoldsOnlyPublicData(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)
@@ -107,9 +107,9 @@ func allOf(t testing.TB, connection string) (all []heldEvent) {
 	return all
 }
 
-// keptBack returns the secrets that the feed must not publish: all strings of the
-// private streams, except the ids and names of bots and owners, which matches also
-// contain. It also returns the ids of the running matches.
+// keptBack returns the secrets that the feed must not publish: all strings in the
+// private streams, except the ids and names of bots and owners, because matches
+// contain them too. It also returns the ids of the running matches.
 func keptBack(t testing.TB, source string) (secrets, running []string) {
 	t.Helper()
 	log, err := esdb.Open(source, slog.New(slog.DiscardHandler))

@@ -23,8 +23,8 @@ import (
 
 // The log of a running node contains an owner's address. After the owner's stream is
 // tombstoned and the log is scavenged, no file contains the address, not even a file
-// with events of other streams. A later backup does not contain the address, but an
-// earlier backup does.
+// with events of other streams. Backups from before the scavenge contain the address,
+// and later ones do not.
 func TestScavengeRemovesADeletedAddressFromTheDisk(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "log")
@@ -94,7 +94,7 @@ func command(t *testing.T, args ...string) string {
 	return p.out.String()
 }
 
-// On loopback, the operators' endpoints of an arena include those of its node.
+// On loopback, an arena's operators' endpoints include those of its node.
 func TestArenaServesTheUpkeepOfItsNode(t *testing.T) {
 	n, err := node.Open(node.Options{Dir: filepath.Join(t.TempDir(), "log"), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)

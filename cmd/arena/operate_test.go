@@ -58,8 +58,8 @@ func (s *operatedArena) admin(args ...string) string {
 	return p.out.String()
 }
 
-// refuses calls `arena admin`, which must fail: it must print the given line and exit
-// with status 1.
+// refuses requires that a call of `arena admin` fails: the command must print the
+// given line and exit with status 1.
 func (s *operatedArena) refuses(line string, args ...string) {
 	s.t.Helper()
 	at := s.arena.await(`operators' endpoints on (http://\S+)`)[1]
@@ -69,7 +69,7 @@ func (s *operatedArena) refuses(line string, args ...string) {
 	require.Equal(s.t, "arena: "+line+"\n", p.err.String())
 }
 
-// ready calls /ready until the response reports whether the arena is draining, and
+// ready calls /ready until a response reports whether the arena is draining, and
 // returns that response.
 func (s *operatedArena) ready() (answer map[string]any) {
 	s.t.Helper()
@@ -136,10 +136,10 @@ func (s *operatedArena) refusesOtherSites() {
 	require.Equal(s.t, "cross_site", refusal.Code)
 }
 
-// An operator gives every order to a real process. The arena drains, even after
-// a restart. It aborts a match while the bots are thinking. It suspends and
-// restores a bot and its owner. It rotates the seed key during a match. The log
-// shows the reason and the request of each order.
+// An operator gives every kind of order to a real process. The arena drains, and
+// still drains after a restart. It aborts a match while the bots are thinking,
+// suspends and restores a bot and its owner, and rotates the seed key during a match.
+// The log shows the reason and the request id of each order.
 func TestOperators(t *testing.T) {
 	t.Parallel()
 	s := newOperatedArena(t)
@@ -153,7 +153,7 @@ func TestOperators(t *testing.T) {
 
 	s.refusesOtherSites()
 
-	// An abort does not wait for thinking bots, and causes no strikes.
+	// An abort does not wait for bots that are thinking, and causes no strikes.
 	require.Equal(t, "aborted: the match has no placements and changes no ratings\n", s.admin("abort", held, "--reason", "a fault of ours"))
 	var aborted struct {
 		Status string
@@ -178,8 +178,8 @@ func TestOperators(t *testing.T) {
 	require.Equal(t, "bots are seated again\n", s.admin("undrain", "--reason", "released"))
 	require.Equal(t, map[string]any{"ready": true, "draining": false}, s.ready())
 
-	// After a rotation, the running match keeps its key, and the next match has the
-	// new key.
+	// After a rotation, the running match keeps its key, and the next match uses the
+	// new one.
 	underOld := s.seated()
 	var rotation struct {
 		SeedKey string
@@ -197,8 +197,7 @@ func TestOperators(t *testing.T) {
 
 	suspendAndRestore(s)
 
-	// After the rotation, the arena starts with the same secrets, but not with
-	// others.
+	// After the rotation, the arena starts only with the same secrets.
 	secretKeys := s.seedKeys()
 	require.Len(t, secretKeys, 2)
 	logged := s.arena.err.String()
@@ -217,8 +216,8 @@ func TestOperators(t *testing.T) {
 	requireOrdersInTheLog(s, logged, held, rotation.SeedKey)
 }
 
-// suspendAndRestore suspends a bot and then the bot's owner. While suspended, the
-// owner can still read data, and running matches continue.
+// suspendAndRestore suspends and restores a bot, and then the bot's owner. While the
+// owner is suspended, they can still read data, and running matches continue.
 func suspendAndRestore(s *operatedArena) {
 	t := s.t
 	t.Helper()
@@ -277,9 +276,9 @@ func (s *operatedArena) file(log eventstore.Log, stream string) (all []filed) {
 	return all
 }
 
-// requireOrdersInTheLog requires that each order is an event with a reason. The
-// event's correlation must be the id of a logged request. No bot may be seated while
-// the arena drains, or under a retired key.
+// requireOrdersInTheLog requires that the log contains each order as an event with a
+// reason. The event's correlation must be the id of a logged request. The arena must
+// not have seated bots while it was draining, or under a retired key.
 func requireOrdersInTheLog(s *operatedArena, logged, held, newKey string) {
 	t := s.t
 	t.Helper()
@@ -359,7 +358,8 @@ func (s *operatedArena) ownerID(log eventstore.Log) string {
 	return started[0].(match.Started).Seats[0].OwnerID
 }
 
-// The events of a REST call contain the id of the request, as the response does.
+// The events that a REST call causes contain the id of the request. The response
+// contains the same id.
 func TestEventsNameTheirRequest(t *testing.T) {
 	t.Parallel()
 	s := newOperatedArena(t)

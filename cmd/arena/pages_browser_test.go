@@ -20,8 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tab is a page of a headless browser at one arena. It collects the page's errors
-// and all requests to other hosts.
+// tab is a tab of a headless browser that shows pages of one arena. It collects the
+// pages' errors and all requests to other hosts.
 type tab struct {
 	t    testing.TB
 	ctx  context.Context
@@ -54,7 +54,7 @@ func newTab(t testing.TB) *tab {
 	t.Cleanup(cancel)
 	b := &tab{t: t, ctx: ctx}
 	require.NoError(t, chromedp.Listen(ctx, b.hear))
-	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error { // without a cache, each visit transfers as many bytes as a first visit
+	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error { // no cache, so that each visit transfers as many bytes as a first visit
 		_, err := cdp.Call(ctx, t, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
 		return err
 	}))
@@ -110,8 +110,8 @@ func (b *tab) open(path string) {
 }
 
 // submit presses a button that leads to another page, and waits for that page. A
-// script finds and presses the button in one step. With two steps, the page could
-// replace the button between them.
+// script finds and presses the button in one step, because the page could replace the
+// button between two steps.
 func (b *tab) submit(button string) {
 	b.t.Helper()
 	b.do(chromedp.WaitVisible(chromedp.CSS(button)))
@@ -142,7 +142,7 @@ func (b *tab) text(selector string) string {
 	return said
 }
 
-// as sets the width of the window and the colour scheme of the system.
+// as sets the width of the window and the colour scheme.
 func (b *tab) as(width int64, theme string) {
 	b.t.Helper()
 	b.do(chromedp.EmulateViewport(width, 900), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
@@ -153,8 +153,8 @@ func (b *tab) as(width int64, theme string) {
 	}))
 }
 
-// complaints returns the browser's errors since the last call, without those that
-// the test expects.
+// complaints returns the browser's errors since the last call, except those that the
+// test expects.
 func (b *tab) complaints(caused ...string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -21,11 +21,11 @@ import (
 // maxWeight is the maximum number of bytes that a page may transfer.
 const maxWeight = 150 << 10
 
-// hostile is a bot name of the maximum length. It contains markup, emoji and a long
-// word, which often break pages.
+// hostile is a bot name of the maximum length. It contains things that often break
+// pages: markup, emoji and a long word.
 var hostile = "<b>Rudi</b>" + strings.Repeat("🏝", 14) + strings.Repeat("W", 15)
 
-// played is an arena with three house bots that have a rated match.
+// played returns an arena with three house bots that have a rated match.
 func played(t *testing.T) *testArena {
 	t.Helper()
 	s := newTestArena(t, "--tick", "500ms", "--rest-standard", "1s")
@@ -72,8 +72,8 @@ func lastLink(t testing.TB, s *testArena, address string) string {
 	return ""
 }
 
-// A person signs in by email, registers a bot, and watches a match to its end and
-// then its replay. The person removes the bot, registers and revokes a key, and
+// A person signs in by email, registers a bot, watches a match to its end, and then
+// watches the replay. The person removes the bot, registers and revokes a key, and
 // signs out.
 func TestPersonRunsABotFromTheDashboard(t *testing.T) {
 	t.Parallel()
@@ -169,8 +169,8 @@ func plays(m matches.Summary, botID string) bool {
 	return false
 }
 
-// pagesOf returns all pages by the names of their screenshots. The person's bot
-// has played.
+// pagesOf returns all pages, with the names of their screenshots. botID is the id of
+// the person's bot, which has played.
 func pagesOf(s *testArena, botID string) []struct{ name, path string } {
 	var seen matches.Summary
 	eventually(s.t, "the bot has a rated match", func() bool {
@@ -193,9 +193,9 @@ func pagesOf(s *testArena, botID string) []struct{ name, path string } {
 }
 
 // In both themes, no page prints errors, loads data from other hosts, transfers too
-// many bytes, or has accessibility problems that axe-core finds. If the variable
-// ARENA_SCREENSHOTS names a folder, the test writes pictures of each page at three
-// widths to that folder.
+// many bytes, or has accessibility problems that axe-core finds. If the environment
+// variable ARENA_SCREENSHOTS names a folder, the test writes screenshots of each
+// page, at three widths, to that folder.
 func TestEveryPageIsSoundInABrowser(t *testing.T) {
 	t.Parallel()
 	b, judge := newTab(t), axe(t)
@@ -218,7 +218,7 @@ func TestEveryPageIsSoundInABrowser(t *testing.T) {
 		require.NoError(t, err)
 		require.LessOrEqual(t, over, 0, "%s is wider than a phone", p.path)
 		b.as(820, "dark")
-		b.judge(p.path+", dark", `["color-contrast"]`) // all other results are the same in both themes
+		b.judge(p.path+", dark", `["color-contrast"]`) // all other rules have the same results in both themes
 		b.shoot(p.name)
 		require.Empty(t, b.complaints("404"), p.path)
 	}
@@ -226,7 +226,8 @@ func TestEveryPageIsSoundInABrowser(t *testing.T) {
 	s.stop()
 }
 
-// firstPaint returns the median of ten visits, in milliseconds.
+// firstPaint returns the time to the first paint of a page, in milliseconds: the
+// median of ten visits.
 func (b *tab) firstPaint(path string) float64 {
 	b.t.Helper()
 	b.as(1440, "light")
@@ -244,7 +245,8 @@ func (b *tab) firstPaint(path string) float64 {
 }
 
 // judge requires that axe-core finds no serious problems on the page. It checks the
-// named rules, or all rules if none is named. The page must have loaded axe-core.
+// rules in the parameter rules, or all rules if it is empty. The page must have
+// loaded axe-core.
 func (b *tab) judge(what, rules string) {
 	b.t.Helper()
 	found, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](fmt.Sprintf(serious, rules), chromedp.EvalAwaitPromise))
@@ -252,7 +254,7 @@ func (b *tab) judge(what, rules string) {
 	require.Empty(b.t, found, what)
 }
 
-// serious returns the serious problems that axe-core finds.
+// serious is a script that returns the serious problems that axe-core finds.
 const serious = `axe.run(document, {resultTypes: ["violations"], runOnly: %s}).then((r) => r.violations
 	.filter((v) => v.impact === "serious" || v.impact === "critical")
 	.map((v) => v.id + ": " + v.nodes.map((n) => n.target.join(" ") + " (" + n.failureSummary.replaceAll("\n", " ") + ")").slice(0, 3).join("; ")))`
@@ -279,7 +281,7 @@ func (s *testArena) settleDashboard(b *tab) string {
 	return botID
 }
 
-// shoot writes pictures of the page if ARENA_SCREENSHOTS is set.
+// shoot writes screenshots of the page if ARENA_SCREENSHOTS is set.
 func (b *tab) shoot(name string) {
 	b.t.Helper()
 	dir := os.Getenv("ARENA_SCREENSHOTS")

@@ -28,15 +28,16 @@ type process struct {
 	exited   chan struct{} // closed once cmd.Wait has returned
 }
 
-// processOptions holds the folder, the environment and the limits of a process.
+// processOptions holds the working folder, the environment and the limits of a
+// process.
 type processOptions struct {
 	dir   string
 	env   []string // added to the result of environment
-	files int      // the number of files and sockets that it may have open; 0: as many as this process
+	files int      // maximum number of open files and sockets; 0: the same as for this process
 }
 
-// launch starts `arena` with arguments. The process is ended when the test ends. The
-// test fails if the process has reported a race or a panic.
+// launch starts `arena` with the given arguments. When the test ends, it ends the
+// process, and the test fails if the process has reported a race or a panic.
 func launch(t testing.TB, args ...string) *process {
 	t.Helper()
 	return launchIn(t, processOptions{}, args...)
@@ -77,7 +78,7 @@ func environment() []string {
 	return env
 }
 
-// judge ends the process and checks its error output.
+// judge ends the process and checks that its error output reports no race or panic.
 func (p *process) judge() {
 	p.kill()
 	said := p.err.String()
@@ -102,8 +103,8 @@ func (p *process) kill() {
 	<-p.exited
 }
 
-// end sends a signal that requests a graceful shutdown. It waits for the end of the
-// process and requires exit status 0.
+// end sends a signal that requests a graceful shutdown. It waits until the process
+// has ended, and requires exit status 0.
 func (p *process) end(s syscall.Signal) {
 	p.t.Helper()
 	p.signal(s)
@@ -139,8 +140,8 @@ func (p *process) await(pattern string) []string {
 	return p.awaitIn(&p.out, 0, pattern)
 }
 
-// awaitLog waits until the log lines of the process match a pattern, after the first
-// from bytes.
+// awaitLog waits until the log of the process matches a pattern. It ignores the first
+// from bytes of the log.
 func (p *process) awaitLog(from int, pattern string) {
 	p.t.Helper()
 	p.awaitIn(&p.err, from, pattern)
@@ -160,7 +161,7 @@ func (p *process) awaitIn(t *transcript, from int, pattern string) []string {
 		case <-grown:
 		case <-p.exited:
 			if found := find.FindStringSubmatch(t.String()[from:]); found != nil {
-				return found // the process printed it after the check above, before it exited
+				return found // the process printed it after the check above and before it exited
 			}
 			require.FailNow(p.t, "the process ended", "it printed: %s", last(p.err.String(), 2000))
 		case <-ctx.Done():
@@ -201,8 +202,8 @@ func (t *transcript) String() string {
 	return t.text.String()
 }
 
-// eventually polls until a condition is true. It pauses between two polls, because
-// the arena limits reads of matches to 120 a minute.
+// eventually polls until a condition is true. It pauses between polls, because the
+// arena limits reads of matches to 120 a minute.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -19,7 +19,7 @@ import (
 )
 
 // `arena projections rebuild` rebuilds read models of a stopped service by name. The
-// rows equal the rows that the service would write when it starts.
+// rows are the same as those that the service would write when it starts.
 func TestProjectionsCommands(t *testing.T) {
 	dir := t.TempDir()
 	call := func(args ...string) (status int, out, errOut string) {
@@ -76,7 +76,7 @@ func TestProjectionsCommands(t *testing.T) {
 }
 
 // liveThrough writes a short history to the log: four owners with bots, and five
-// matches of these bots that were played and rated.
+// matches that these bots played and that were rated.
 func liveThrough(t *testing.T, log eventstore.Log) {
 	t.Helper()
 	a := arenatest.New(t, log, 1)

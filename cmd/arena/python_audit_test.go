@@ -14,9 +14,9 @@ import (
 	"hexarena/projections/matches"
 )
 
-// The Python checker of docs/audit reads a running arena with a beacon. It
-// repeats the seatings, recomputes the ratings and all matches, and compares them
-// with the tree of the ladder.
+// The Python checker in docs/audit reads the data of a running arena with a beacon.
+// It repeats the seatings, recomputes the ratings and all matches, and compares them
+// with the ladder's tree.
 func TestPythonChecksARunningArena(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("python3"); err != nil {

@@ -16,8 +16,8 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// Two bots wait, because a table needs three. Another process on the log counts the
-// same bots, but seats no tables.
+// Two bots wait, because a table needs at least three. Another process on the same
+// log, which seats no tables, counts the same bots.
 func TestQueueOfTwoProcesses(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t)
@@ -41,8 +41,8 @@ func TestQueueOfTwoProcesses(t *testing.T) {
 	s.stop()
 }
 
-// Calls within a second share one count, also while it runs, and also if it fails. A
-// caller that leaves does not end the count for the others.
+// Calls within a second share one count, whether it is still running, has ended or
+// has failed. If one caller leaves, the count continues for the others.
 func TestCallsShareACountOfTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		counted, failure := 0, error(nil)

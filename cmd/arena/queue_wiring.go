@@ -40,7 +40,7 @@ func (q queue) Waiting(ctx context.Context, mode string) (int, error) {
 // keep a core busy.
 type queueCount struct {
 	count    func(context.Context) (int, error)
-	counting *semaphore.Weighted // held during a count; guards the fields below; a caller stops waiting for it when the caller's context ends
+	counting *semaphore.Weighted // held during a count; guards the fields below; unlike with a mutex, a caller stops waiting when its context ends
 
 	at      time.Time // when the count ended; zero before the first count
 	waiting int

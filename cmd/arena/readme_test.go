@@ -28,8 +28,8 @@ func TestTutorialHasTheCommandsOfREADME(t *testing.T) {
 	require.Regexp(t, `(?m)^run: build .*\n\t@\./bin/arena demo$`, string(makefile), "make run is arena demo")
 }
 
-// toldBy returns the commands in the fenced blocks of README.md's section "Enter a
-// bot", without the commands that set variables.
+// toldBy returns the commands in the fenced blocks of the section "Enter a bot" in
+// README.md, except those that set variables.
 func toldBy(t *testing.T, readme string) (commands []string) {
 	t.Helper()
 	_, section, found := strings.Cut(readme, "\n## Enter a bot\n")
@@ -47,7 +47,7 @@ func toldBy(t *testing.T, readme string) (commands []string) {
 	return commands
 }
 
-// calledBy returns the commands of the tutorial's script, in the form of README.md.
+// calledBy returns the commands of the tutorial's script, as README.md writes them.
 func calledBy(script string) (commands []string) {
 	tutorial, _, _ := strings.Cut(script, "# These checks are not in the tutorial")
 	asTold := strings.NewReplacer("$BOT", "http://127.0.0.1:9001", "127.0.0.1:0", "127.0.0.1:9001")

@@ -13,7 +13,7 @@ import (
 	"hexarena/projections/matches"
 )
 
-// record is the record of an ended match over REST.
+// record is the record of an ended match, as the REST API returns it.
 type record struct {
 	matches.Summary
 	Seed   string
@@ -22,7 +22,7 @@ type record struct {
 	frames []frame // one frame for each event of the replay, with every seat's cards
 }
 
-// event is a MatchEvent of the OpenAPI description.
+// event is a MatchEvent in the OpenAPI description.
 type event struct {
 	Seq  int
 	At   string
@@ -46,7 +46,7 @@ type data struct {
 	Victim    *int
 }
 
-// frame is a Frame of the OpenAPI description, with every seat's hand.
+// frame is a Frame in the OpenAPI description, with every seat's hand.
 type frame struct {
 	match.Common
 	Board match.FrameBoard
@@ -70,11 +70,11 @@ func (r *record) seatOf(name string) int {
 	return slices.IndexFunc(r.Players, func(p matches.Player) bool { return p.BotName == name })
 }
 
-// requireWhole checks the properties of every replay. Its events are numbered from 1.
-// It begins with the board and ends with the end of the match. A default follows each
-// rejected or missing answer. A resignation follows the third rejected or missing
-// answer. After that, the seat has only defaults. Only the faulty seats have rejected
-// or missing answers.
+// requireWhole checks properties that every replay must have. Its events are numbered
+// from 1. It begins with the board and ends with the end of the match. After each
+// rejected or missing answer, the default follows. After a seat's third such answer,
+// the seat resigns, and all its later actions are defaults. Only the faulty seats
+// have rejected or missing answers.
 func (r *record) requireWhole(t testing.TB, faulty ...int) {
 	t.Helper()
 	require.Equal(t, "board", r.Replay[0].Kind)
@@ -105,8 +105,8 @@ func (r *record) requireWhole(t testing.TB, faulty ...int) {
 	}
 }
 
-// requireDefault requires that event i is the default for the decision that caused
-// the strike e.
+// requireDefault requires that event i is the default for the decision of the strike
+// e.
 func (r *record) requireDefault(t testing.TB, i int, e event) {
 	t.Helper()
 	played := r.Replay[i]

@@ -12,9 +12,9 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// A backup consists of the log of a stopped arena and the arena's secrets, which are
-// stored elsewhere. An arena that is restored from the backup shows the same ladder
-// and continues to play. It does not start with the secrets of another log.
+// A backup consists of a stopped arena's log and, in a separate place, the arena's
+// secrets. An arena that is restored from the backup shows the same ladder and
+// continues to play. It does not start with the secrets of another arena.
 func TestARestoredBackupPlaysOn(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)

@@ -12,9 +12,9 @@ import (
 	"hexarena/projections/matches"
 )
 
-// The playing process rotates the seed key automatically, even after a restart. It
-// publishes each old key after the key's last match. Anyone can then recompute the
-// server seeds.
+// The process that plays rotates the seed key automatically, even after a restart. It
+// publishes each old key once the key's last match has ended. Anyone can then
+// recompute the server seeds.
 func TestSeedKeysRotateByThemselves(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t, append(quick, "--seed-key-rotation", "1s")...)

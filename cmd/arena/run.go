@@ -15,7 +15,7 @@ import (
 	"hexarena/projections"
 )
 
-// stopTime is how long matches may take to stop.
+// stopTime limits how long matches may take to stop.
 const stopTime = 10 * time.Second
 
 // run serves and plays until ctx ends or a part fails. Then it stops the parts in
@@ -66,7 +66,8 @@ func (a *arena) run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// watchNode stops the arena when the embedded node can no longer write.
+// watchNode returns an error, which stops the arena, when the embedded node can no
+// longer write.
 func (a *arena) watchNode(ctx context.Context) error {
 	select {
 	case err := <-a.nodeEnded:
@@ -76,13 +77,13 @@ func (a *arena) watchNode(ctx context.Context) error {
 	}
 }
 
-// serveUpToDate serves the API once the read models have folded all events that
-// were in the log at startup. So no data is missing after a restart. Until then,
-// callers wait.
+// serveUpToDate serves the API once the read models have folded all events that were
+// in the log at startup. Until then, callers wait. So no data seems to be missing
+// after a restart.
 func (a *arena) serveUpToDate(ctx context.Context) error {
 	for _, r := range a.runners {
 		if r == a.signedLog.runner {
-			continue // reading every match takes long; the signed log's calls get 503 until then
+			continue // reading every match takes a long time; until it is done, calls that need the signed log get 503
 		}
 		if err := unlessItStopped(r, r.Sync(ctx)); err != nil {
 			return unlessStopped(ctx, err)
@@ -101,17 +102,17 @@ func unlessItStopped(r *projections.Runner, err error) error {
 	return nil
 }
 
-// shutDown lets the API complete the calls that it has received. A slow caller
-// cannot delay the shutdown, because listen.Shutdown cuts off its call.
+// shutDown completes the calls that the API has received. A slow caller cannot delay
+// the shutdown, because listen.Shutdown cuts off slow calls.
 func (a *arena) shutDown(ctx context.Context) {
 	if err := listen.Shutdown(ctx, a.server, a.admin); err != nil {
 		a.logger.Warn("calls were cut off at shutdown", "error", err)
 	}
 }
 
-// play plays until ctx ends. The lease expires if the log is unavailable for too long.
-// When the log is back, play takes the lease again, unless another process has taken
-// it.
+// play plays until ctx ends. If the log is unavailable for too long, the lease
+// expires. Once the log is back, play takes the lease again, unless another process
+// has taken it in the meantime.
 func (a *arena) play(ctx context.Context) error {
 	for {
 		err := a.playUnderLease(ctx)
@@ -168,8 +169,8 @@ func (a *arena) playUnderLease(ctx context.Context) error {
 	return errors.Join(lost, a.lease.Release(stop))
 }
 
-// unlessStopped returns nil once ctx has ended, because failures after that are
-// caused by the shutdown.
+// unlessStopped returns err, or nil if ctx has ended, because the shutdown causes all
+// later failures.
 func unlessStopped(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err

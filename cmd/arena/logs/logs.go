@@ -1,5 +1,5 @@
-// Package logs opens the event logs that commands work on. Each log is either the
-// one that a connection string names, or the embedded node's log in a folder.
+// Package logs opens the event logs that commands work on: either a log that a
+// connection string names, or an embedded node's log in a folder.
 package logs
 
 import (

@@ -10,10 +10,10 @@ import (
 	"hexarena/eventstore/node"
 )
 
-// adminHandler serves the operators' endpoints at an address. If the address is
-// not on loopback, it serves only /metrics and /ready, because the other endpoints
-// do not authenticate their callers. It refuses all calls that a browser makes on
-// behalf of another site.
+// adminHandler serves the operators' endpoints at an address. If the address is not
+// on loopback, it serves only /metrics and /ready, because the other endpoints do not
+// authenticate their callers. It rejects all calls that a browser makes on behalf of
+// another site.
 func (c serveCmd) adminHandler(n *node.Node, address string, logger *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics(n))

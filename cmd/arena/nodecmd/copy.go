@@ -32,7 +32,7 @@ func (c copyCmd) Run(ctx context.Context, k *kong.Kong) error {
 		return errors.New("--from and --to are the same log")
 	}
 	var level slog.LevelVar
-	level.Set(slog.LevelError) // no warnings until both logs respond: the error below explains more
+	level.Set(slog.LevelError) // no warnings until both logs respond, because the error below is clearer
 	logger := slog.New(slog.NewTextHandler(k.Stderr, &slog.HandlerOptions{Level: &level}))
 	from, err := logs.Open(ctx, "--from", c.From, logger)
 	if err != nil {

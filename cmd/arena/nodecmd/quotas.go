@@ -10,8 +10,8 @@ import (
 	"hexarena/eventstore/node/quota"
 )
 
-// quotas are the limits of the clients of a read-only node. 0 means no limit.
-// docs/operations.md explains them.
+// quotas holds the limits for the clients of a read-only node. 0 means no limit.
+// docs/operations.md explains the limits.
 type quotas struct {
 	MaxPublicConnections           int           `default:"256" help:"with --read-only: connections in total; 0 for any number"`
 	MaxPublicConnectionsPerAddress int           `default:"16" help:"with --read-only: connections from one address"`
@@ -35,7 +35,7 @@ func (q quotas) limits() node.Quotas {
 	}
 }
 
-// quotaMetrics returns the metrics of what the clients of a read-only node use.
+// quotaMetrics returns metrics that show what the clients of a read-only node use.
 func quotaMetrics(n *node.Node) []prometheus.Collector {
 	gauge := func(name, help string, value func(node.PublicStats) int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value(n.PublicStats())) })

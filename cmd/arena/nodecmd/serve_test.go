@@ -65,7 +65,7 @@ func logOfVersion(t *testing.T, version string) string {
 	return dir
 }
 
-// A node shuts down immediately, even while a client is subscribed. It keeps all
+// A node shuts down immediately, even while a client is subscribed, and loses no
 // written events.
 func TestNodeStopsGracefully(t *testing.T) {
 	dir := t.TempDir()

@@ -17,7 +17,7 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// runningNode holds the flag of commands that work on a running node.
+// runningNode holds the flag of the commands that work on a running node.
 type runningNode struct {
 	Admin string `required:"" placeholder:"URL" help:"The operators' endpoints of the node, or of its arena."`
 }

@@ -71,7 +71,7 @@ func describe(s projections.State, head eventstore.Position) string {
 
 // Run runs `arena projections rebuild`.
 func (c rebuildCmd) Run(ctx context.Context, k *kong.Kong) error {
-	if _, err := c.models(nil); err != nil { // report a wrong name before opening anything
+	if _, err := c.models(nil); err != nil { // report an unknown name before opening anything
 		return err
 	}
 	return withModels(ctx, c.Stopped, func(dir string, log eventstore.Log) error {
@@ -109,8 +109,8 @@ func (c rebuildCmd) models(log eventstore.Log) ([]projections.Model, error) {
 // progressInterval is how often the progress of a rebuild is shown.
 const progressInterval = 200 * time.Millisecond
 
-// rebuild folds a read model from the start of the log. If the rebuild is
-// interrupted, the service continues it when the service starts.
+// rebuild folds a read model from the start of the log. If it is interrupted, the
+// service completes the rebuild when it starts.
 func rebuild(ctx context.Context, dir string, log eventstore.Log, m projections.Model, k *kong.Kong) error {
 	head, err := eventstore.Head(ctx, log)
 	if err != nil {

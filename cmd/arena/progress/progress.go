@@ -1,4 +1,4 @@
-// Package progress shows the progress of long work, which consists of named steps.
+// Package progress shows the progress of a long task that consists of named steps.
 package progress
 
 import (

@@ -32,8 +32,8 @@ type signInCmd struct {
 	MailDir string `placeholder:"DIR" help:"For development: take the link from the arena's mail folder."`
 }
 
-// Run signs in with the given link. Without a link, it has the arena send one by
-// email.
+// Run signs in with the given link. Without a link, it first asks the arena to send
+// one by email.
 func (c signInCmd) Run(ctx context.Context, s *session, k *kong.Kong) error {
 	link := c.Link
 	if link == "" {

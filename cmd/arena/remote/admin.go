@@ -44,8 +44,8 @@ type adminOrder struct {
 	Reason string `required:"" help:"The reason, which the arena stores with the order."`
 }
 
-// outcomes holds two lines for each order. The first is printed if the order
-// changed something, and the second if it did not.
+// outcomes holds two lines for each order. The command prints the first line if the
+// order changed something, and the second if it did not.
 var outcomes = map[string]struct{ changed, unchanged string }{
 	"drain":   {"draining: no more bots are seated, and running matches continue until they end", "the arena is already draining"},
 	"undrain": {"bots are seated again", "the arena is not draining"},
@@ -54,7 +54,7 @@ var outcomes = map[string]struct{ changed, unchanged string }{
 	"abort":   {"aborted: the match has no placements and changes no ratings", ""},
 }
 
-// give sends the order that has the same name as the command.
+// give sends the order that the command is named after.
 func (o adminOrder) give(ctx context.Context, s *session, call *kong.Context, body map[string]string) error {
 	order := call.Selected().Name
 	body["reason"] = o.Reason

@@ -18,8 +18,8 @@ type final struct {
 
 var errNotConfirmed = errors.New("nothing was changed")
 
-// confirm asks the user a question, unless --yes answers it. A program cannot be
-// asked, so it must use --yes.
+// confirm asks the user a question, unless --yes answers it. A program cannot answer
+// the question, so it must use --yes.
 func (f final) confirm(k *kong.Kong, question string) error {
 	switch {
 	case f.Yes:
@@ -39,8 +39,8 @@ func (f final) confirm(k *kong.Kong, question string) error {
 	return errNotConfirmed
 }
 
-// say prints a line for people. With --json, a command prints only the arena's
-// response.
+// say prints a line for people. With --json, it prints nothing, because a command
+// then prints only the arena's response.
 func (s *session) say(format string, args ...any) {
 	if !s.json {
 		fmt.Fprintf(s.out, format+"\n", args...)

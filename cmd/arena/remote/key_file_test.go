@@ -13,8 +13,8 @@ import (
 	"hexarena/adapters/auth"
 )
 
-// The arena reads a public key from the printed line. That key verifies the
-// signatures of the private key.
+// The arena can parse the public key in the printed line, and that key verifies
+// signatures by the private key.
 func TestKeyNewMakesAMatchingPair(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key.pem")
 	var out, errOut bytes.Buffer

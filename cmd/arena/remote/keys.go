@@ -24,8 +24,8 @@ import (
 
 type keysCmd struct {
 	List   keysList   `cmd:"" help:"List your API keys, including revoked ones."`
-	Add    keysAdd    `cmd:"" help:"Register an API key: your own, to sign with from now on, or another public key."`
-	Use    keysUse    `cmd:"" help:"Sign with a key that is registered already."`
+	Add    keysAdd    `cmd:"" help:"Register an API key: your own, which later commands then sign with, or another public key."`
+	Use    keysUse    `cmd:"" help:"Make later commands sign with a key that is already registered."`
 	Revoke keysRevoke `cmd:"" help:"Revoke an API key permanently. Asks first."`
 }
 
@@ -44,8 +44,8 @@ func printKey(w io.Writer, k rest.Key) {
 	fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", client.OneLine(k.Name), k.ID, strings.Join(scopes, ","), state)
 }
 
-// hourOf returns the hour of a time. The arena stores the use of a key at most once
-// an hour, so minutes would be false precision.
+// hourOf returns a time without its minutes. The arena stores the use of a key at
+// most once an hour, so minutes would be false precision.
 func hourOf(text string) string {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
@@ -110,7 +110,7 @@ func (c keysAdd) registerOwn(ctx context.Context, s *session, private ed25519.Pr
 		return answer[rest.Key]{}, err
 	}
 	first := *s
-	first.json = false // so that a refusal is printed only if it is the last one
+	first.json = false // so that the command prints a refusal only if no second call follows
 	key, err := ask[rest.Key](ctx, &first, c.registration(line, ""))
 	var refusal *client.Refusal
 	switch {
@@ -127,8 +127,9 @@ func (c keysAdd) registerOwn(ctx context.Context, s *session, private ed25519.Pr
 	return ask[rest.Key](ctx, s, c.registration(line, proof))
 }
 
-// proofOf returns the proof that the user has the private half of a key. The
-// session's own URL names the arena, so the proof is useless to any other arena.
+// proofOf returns the proof that the user has the private half of a key. The proof
+// contains the URL that the session uses for the arena, so it is useless at any other
+// arena.
 func (s *session) proofOf(ctx context.Context, private ed25519.PrivateKey) (string, error) {
 	me, err := ask[rest.Account](ctx, s, get(owner.AccountRead, "/me"))
 	if err != nil {
@@ -166,8 +167,8 @@ func publicKey(file string) (string, error) {
 // format.
 const maxKeyFile = 16 << 10
 
-// privateHalf reads a private key from a file, and returns the file's absolute path
-// too.
+// privateHalf reads a private key from a file. It also returns the file's absolute
+// path.
 func privateHalf(file string) (path string, private ed25519.PrivateKey, err error) {
 	if file == "" {
 		if file, err = defaultKeyFile(); err != nil {
@@ -220,7 +221,7 @@ func (c keysRevoke) Run(ctx context.Context, s *session, k *kong.Kong) error {
 		return err
 	}
 	name := client.OneLine(c.Name)
-	if err := c.confirm(k, fmt.Sprintf("Revoke the key %s permanently? Programs that sign with it lose access at once.", name)); err != nil {
+	if err := c.confirm(k, fmt.Sprintf("Revoke the key %s permanently? Programs that sign with it lose access immediately.", name)); err != nil {
 		return err
 	}
 	if _, err := s.call(ctx, request{owner.KeysWrite, http.MethodDelete, "/keys/" + id, nil}); err != nil {

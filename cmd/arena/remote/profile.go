@@ -13,9 +13,9 @@ import (
 	"hexarena/domain/owner"
 )
 
-// profile holds the data that commands share: the arena that the user last signed
-// in to, and the credentials for each arena. Only the user can read the profile's
-// file, because it contains session cookies.
+// profile holds the data that commands share: the arena that the user last signed in
+// to, and the credentials for each arena. The profile's file contains session
+// cookies, so only the user can read it.
 type profile struct {
 	path   string
 	Arena  string                  `json:"arena,omitempty"` // used if no flag names an arena
@@ -74,8 +74,8 @@ func loadProfile() (*profile, error) {
 	return p, nil
 }
 
-// at returns the credentials for an arena. The caller may change the credentials,
-// and then calls save to store the change.
+// at returns the credentials for an arena. The caller may change the credentials and
+// call save to store the change.
 func (p *profile) at(base string) *credentials {
 	if p.Arenas[base] == nil {
 		p.Arenas[base] = new(credentials)

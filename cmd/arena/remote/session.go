@@ -151,7 +151,8 @@ func (s *session) callAs(ctx context.Context, credentials client.Options, r requ
 	return answer, err
 }
 
-// showRefusal prints the problem of a refused call if the user wants JSON.
+// With --json, showRefusal prints the problem that the arena returned for a refused
+// call.
 func (s *session) showRefusal(r *client.Refusal) {
 	if s.json && r.Code != "" {
 		fmt.Fprintf(s.out, "%s\n", r.Body)
@@ -177,8 +178,8 @@ func (s *session) credentials(scope owner.Scope) (client.Options, error) {
 	return client.Options{}, fmt.Errorf("not signed in at %s: run arena sign-in EMAIL, or name a key with --key and --key-id", s.base)
 }
 
-// key returns the key that the flags name. If the flags name only the key's file
-// or only its id, key takes the other from the profile or the default file.
+// key returns the key that the flags name. If the flags name only the file or only
+// the id, key takes the missing value from the profile or uses the default file.
 func (s *session) key() (*client.Key, error) {
 	file, id := s.keyFile, s.keyID
 	if file == "" && (id == "" || id == s.mine.KeyID) {
@@ -215,7 +216,7 @@ func (s *session) idOf(ctx context.Context, what, name string, list request) (st
 	if uuid.Validate(name) == nil {
 		return name, nil
 	}
-	listed, err := ask[struct{ Bots, Keys []entry }](ctx, s, list) // a response contains one of the two
+	listed, err := ask[struct{ Bots, Keys []entry }](ctx, s, list) // a response contains only one of the two
 	if err != nil {
 		return "", err
 	}
