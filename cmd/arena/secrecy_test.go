@@ -20,7 +20,7 @@ type spies struct {
 	streams map[string]*overheard
 }
 
-// overheard is the content of a stream from the first read to the end of the
+// overheard is everything that a stream sent, from the first read to the end of the
 // match.
 type overheard struct {
 	text string
@@ -59,8 +59,8 @@ func spyOn(s *testArena, bot string) *spies {
 	return sp
 }
 
-// overhear reads a stream. If the stream has ids, overhear starts at the match's
-// first frame.
+// overhear reads a stream. If the stream's events have ids, overhear starts at the
+// match's first frame.
 func overhear(s *testArena, path, matchID string) *overheard {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.base()+path, nil)
@@ -78,7 +78,7 @@ func overhear(s *testArena, path, matchID string) *overheard {
 		for lines, end := bufio.NewReader(res.Body), false; ; {
 			line, err := lines.ReadString('\n')
 			if err != nil || end && strings.Contains(line, matchID) {
-				break // the arena may be killed before the end
+				break // the test may kill the arena before the end
 			}
 			end = line == "event: end\n"
 			text.WriteString(line)
@@ -112,9 +112,8 @@ func page(s *testArena, path string, status int) string {
 	return text.String() + string(body)
 }
 
-// requireSecrecy checks the data that becomes public when a match ends. It requires
-// that none of this data was public earlier. It also requires that no bot's URL was
-// ever public.
+// requireSecrecy requires that the data that becomes public at the end of a match was
+// not public earlier, and that no bot's URL was ever public.
 func (sp *spies) requireSecrecy(t testing.TB, s *testArena, r record) {
 	t.Helper()
 	if r.ID != sp.matchID {

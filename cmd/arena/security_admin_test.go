@@ -15,8 +15,8 @@ import (
 // operatorsPort is the port of the operators' endpoints of a running process.
 type operatorsPort struct{ at string }
 
-// call sends a request without a body, with the given Host header and further
-// headers.
+// call sends a request without a body. The request has the given Host header and the
+// other given headers.
 func (p operatorsPort) call(t *testing.T, method, path, host string, headers ...string) (status int, code string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, "http://"+p.at+path, nil)
@@ -35,7 +35,7 @@ func (p operatorsPort) call(t *testing.T, method, path, host string, headers ...
 	return res.StatusCode, refusal.Code
 }
 
-// refuses requires that the port refuses a call with a code.
+// refuses requires that the port refuses a call with the given error code.
 func (p operatorsPort) refuses(t *testing.T, code, method, path, host string, headers ...string) {
 	t.Helper()
 	status, got := p.call(t, method, path, host, headers...)

@@ -27,10 +27,10 @@ import (
 	"hexarena/eventstore/esdb"
 )
 
-// The tests TestSecurity… check the rows of docs/security.md that need a process.
-// Each test starts `arena serve` and calls it over sockets. A mail server of the test
-// receives the arena's emails. Each caller has its own address, because limits apply
-// to each address.
+// The tests TestSecurity… check those rows of docs/security.md that need a process.
+// Each test starts `arena serve` and calls it over sockets. The arena sends its
+// emails to a mail server in the test. Each caller has its own address, because
+// limits apply per address.
 
 // securityArena is an arena whose callers have different addresses and accounts.
 type securityArena struct {
@@ -39,7 +39,7 @@ type securityArena struct {
 	mails *mailServer
 }
 
-// newSecurityArena starts an arena that sends its emails to a server of the test. The
+// newSecurityArena starts an arena that sends its emails to a server in the test. The
 // arena seats no bots during a test, unless the flags change that.
 func newSecurityArena(t *testing.T, flags ...string) *securityArena {
 	return newSecurityArenaIn(t, nil, flags...)
@@ -56,8 +56,8 @@ func newSecurityArenaIn(t *testing.T, env []string, flags ...string) *securityAr
 }
 
 // closedPort returns an address that refuses connections until the test ends. A
-// socket is bound to the address but does not listen, so that no other process gets
-// the port.
+// socket that is bound to the address, but does not listen, keeps other processes
+// from getting the port.
 func closedPort(t testing.TB) string {
 	t.Helper()
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
@@ -70,7 +70,7 @@ func closedPort(t testing.TB) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(bound.(*syscall.SockaddrInet4).Port))
 }
 
-// each runs the rows of a test in parallel on one arena.
+// each runs the rows of a test in parallel, all with the same arena.
 func (f *securityArena) each(t *testing.T, rows map[string]func(*testing.T)) {
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
@@ -164,7 +164,7 @@ func (c *caller) signIn(mails *mailServer, address string) *reply {
 	return confirmed
 }
 
-// token requests a sign-in link and returns the token from the email.
+// token requests a sign-in link and returns the token in the email.
 func (c *caller) token(mails *mailServer, address string) string {
 	c.t.Helper()
 	before := len(mails.to(address))
@@ -172,7 +172,8 @@ func (c *caller) token(mails *mailServer, address string) string {
 	return mails.await(c.t, address, before+1).link(c.t).Query().Get("token")
 }
 
-// newKey registers a key with scopes, or with the default scopes.
+// newKey registers a key with the given scopes, or with the default scopes if none
+// are given.
 func (c *caller) newKey(scopes ...string) *caller {
 	c.t.Helper()
 	public, private, err := ed25519.GenerateKey(nil)
@@ -201,8 +202,8 @@ type reply struct {
 	json   map[string]any // nil if the body is not an object
 }
 
-// do makes a call. The body may be nil, a string, or a value to encode as JSON. The
-// call is signed before the functions in edit change it.
+// do makes a call. The body may be nil, a string, or a value to encode as JSON. do
+// signs the call before the functions in edit change it.
 func (c *caller) do(method, target string, body any, edit ...func(*http.Request)) *reply {
 	c.t.Helper()
 	r, err := c.try(c.t.Context(), method, target, body, edit...)
@@ -230,7 +231,7 @@ func (c *caller) try(ctx context.Context, method, target string, body any, edit 
 	}
 	_ = json.Unmarshal(a.body, &a.json)
 	if kind := a.header.Get("Content-Type"); strings.HasPrefix(kind, "text/html") || strings.HasPrefix(kind, "image/") {
-		return a, nil // a page or its picture, which are not in the description
+		return a, nil // a page or its image, which the description does not contain
 	}
 	contract, err := contractOf(ctx, c.client, "http://"+c.at)
 	if err != nil {
@@ -285,15 +286,15 @@ func (c *caller) sign(h http.Header, timestamp, method, target string, body []by
 	h.Set("X-Arena-Signature", base64.StdEncoding.EncodeToString(ed25519.Sign(c.key, []byte(message))))
 }
 
-// resigned returns an edit that signs a call again, with a timestamp that the test
-// chooses.
+// resigned returns an edit that signs a call again, with the given timestamp, method,
+// target and body.
 func (c *caller) resigned(timestamp, method, target, body string) func(*http.Request) {
 	return func(r *http.Request) { c.sign(r.Header, timestamp, method, target, []byte(body)) }
 }
 
 var lastStamp atomic.Int64
 
-// fresh returns a timestamp that no call has used: the current time, or a little
+// fresh returns a timestamp that no call has used yet: the current time, or a little
 // later.
 func fresh() string {
 	for {
@@ -313,8 +314,8 @@ var description struct {
 }
 
 // contractOf returns the OpenAPI description that responses must match. It reads the
-// description from the first arena, because all arenas run the same program. The
-// tests of adapters/api check long responses.
+// description from the first arena, because all arenas run the same program. It does
+// not check very long responses, which the tests of adapters/api check.
 func contractOf(ctx context.Context, client *http.Client, base string) (*apitest.Contract, error) {
 	description.Lock()
 	defer description.Unlock()
@@ -353,7 +354,7 @@ func (r *reply) is(status int, code ...string) *reply {
 	return r
 }
 
-// names requires that the response to a rejected call names a field as invalid.
+// names requires that the response to a rejected call lists a field as invalid.
 func (r *reply) names(field string) *reply {
 	r.t.Helper()
 	require.Contains(r.t, string(r.body), `"field":"`+field+`"`)
@@ -362,7 +363,7 @@ func (r *reply) names(field string) *reply {
 
 func (r *reply) cookies() []*http.Cookie { return (&http.Response{Header: r.header}).Cookies() }
 
-// seen returns the response as a string, without the parts that differ each time.
+// seen returns the response as a string, without the parts that differ between calls.
 func (r *reply) seen() string {
 	h := r.header.Clone()
 	for _, each := range []string{"X-Request-Id", "Date", "Ratelimit"} {

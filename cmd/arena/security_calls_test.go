@@ -15,8 +15,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// Calls that take much CPU time count as several calls, and the arena makes each
-// preview once.
+// A call that takes a lot of CPU time counts as several calls, and the arena creates
+// each preview image only once.
 func TestSecurityHeavyCalls(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t, "--rest-standard", "1h", "--decision-standard", "5m")
@@ -31,7 +31,7 @@ func TestSecurityHeavyCalls(t *testing.T) {
 		key.do("POST", "/bots", map[string]string{"name": p.name, "mode": "standard", "url": p.url}).is(201)
 	}
 	f.stop()
-	f.start("--tick", "250ms") // all four sit at one table
+	f.start("--tick", "250ms") // seats all four bots at one table
 	defer close(steps)
 	<-reached
 	id := f.list(matches.Running)[0].ID

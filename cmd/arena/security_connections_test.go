@@ -23,13 +23,13 @@ import (
 
 const (
 	// floodFiles is the number of files and sockets that the arena of these tests may
-	// have open, so that the tests run on every machine. Half of them are for the
-	// connections of callers, and one address may have a quarter of those.
+	// have open. It is small, so that the tests run on every machine. Half of these
+	// are for callers' connections, and one address may use a quarter of that half.
 	floodFiles     = 512
 	floodTotal     = floodFiles / 2
 	floodPerCaller = floodTotal / 4
-	// floodHolders is how many connections are attempted at the same time: more than
-	// the arena could have open.
+	// floodHolders is how many connections the strangers attempt at the same time:
+	// more than the arena could have open.
 	floodHolders = floodFiles + 64
 )
 
@@ -47,7 +47,7 @@ func TestSoakConnections(t *testing.T) {
 	connectionFlood(t, 20_000)
 }
 
-// One address cannot use up the connections of others.
+// One address cannot use up the connections that other addresses need.
 func connectionsOfOneAddress(t *testing.T) {
 	f := newFloodArena(t)
 	from := net.IPv4(127, 78, 0, 1)
@@ -115,7 +115,7 @@ func connectionFlood(t *testing.T, attempts int64) {
 	}
 }
 
-// newFloodArena starts an arena that may have few files and sockets open.
+// newFloodArena starts an arena that may have only floodFiles files and sockets open.
 func newFloodArena(t *testing.T, flags ...string) *testArena {
 	f := newTestArena(t, flags...)
 	f.files = floodFiles
@@ -138,16 +138,16 @@ func (s *testArena) metric(name string) (value float64) {
 	return value
 }
 
-// knock opens a connection and sends the beginning of a call. If the arena refuses
-// the connection, knock returns the reason, or an error if the connection was
-// closed without one. Otherwise, it returns the connection.
+// knock opens a connection and sends the beginning of a call. If the arena accepts
+// the connection, knock returns it. If the arena refuses it, knock returns the
+// reason, or an error if the arena gave none.
 func knock(ctx context.Context, address string, from net.IP) (why string, c net.Conn, err error) {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: from}}
 	if c, err = d.DialContext(ctx, "tcp", address); err != nil {
 		return "", nil, err
 	}
-	// A whole call, so that the arena responds, and then the beginning of another.
-	// The arena waits for the rest of that call.
+	// Send a whole call, so that the arena responds, and then the beginning of
+	// another call. The arena waits for its end.
 	if _, err := io.WriteString(c, "GET /health HTTP/1.1\r\nHost: arena\r\n\r\nGET /health HTTP/1.1\r\n"); err != nil {
 		c.Close()
 		return "", nil, err
@@ -172,13 +172,13 @@ func knock(ctx context.Context, address string, from net.IP) (why string, c net.
 	return p.Detail, nil, nil
 }
 
-// strangers attempt connections from many addresses and keep those that the arena
-// accepts.
+// strangers attempt connections from many addresses, and keep the accepted
+// connections open.
 type strangers struct {
 	address   string
 	attempts  int64
 	started   atomic.Int64
-	refused   atomic.Int64  // attempts that got a response with the reason
+	refused   atomic.Int64  // attempts that were refused with a response that gives the reason
 	attempted chan struct{} // closed after all attempts
 	cancel    context.CancelFunc
 	holders   sync.WaitGroup
@@ -193,7 +193,7 @@ func newStrangers(address string, attempts int64) *strangers {
 	return f
 }
 
-// hold attempts connections. After all attempts, it only replaces the connections
+// hold attempts connections. When all attempts are made, it only replaces connections
 // that the arena has closed.
 func (f *strangers) hold(ctx context.Context) {
 	for ctx.Err() == nil {

@@ -77,8 +77,9 @@ func (p *trap) port() string {
 	return port
 }
 
-// requireSilence requires that nobody has connected. It also connects to the trap
-// itself, because the trap accepts any earlier connection before this one.
+// requireSilence requires that nobody has connected to the trap. It also connects to
+// the trap itself: once the trap has closed that connection, it has counted all
+// earlier ones.
 func (p *trap) requireSilence(t *testing.T) {
 	t.Helper()
 	before := p.hit.Load()
@@ -98,7 +99,7 @@ func (c *caller) register(botURL string) *reply {
 	return c.do("POST", "/bots", map[string]string{"name": "bot", "mode": "standard", "url": botURL})
 }
 
-// registerEach registers bots at URLs, with as many accounts as needed.
+// registerEach registers a bot at each URL, with as many accounts as needed.
 func (f *securityArena) registerEach(t *testing.T, urls []string, judge func(url string, got *reply)) {
 	t.Helper()
 	var who *caller
@@ -149,7 +150,7 @@ func (f *securityArena) publicAddresses(t *testing.T) {
 }
 
 // A bot's URL may contain a name that resolves to a private address. On most
-// machines, the machine's own host name does so.
+// machines, the machine's own host name is such a name.
 func (f *securityArena) whatANameStandsFor(t *testing.T) {
 	trap := newTrap(t)
 	inside := 0
@@ -204,8 +205,8 @@ func (f *securityArena) redirectsAreNotFollowed(t *testing.T) {
 	trap.requireSilence(t)
 }
 
-// noProxies registers a bot at 0.0.0.0. Go never uses proxies for loopback addresses,
-// but Go does not treat 0.0.0.0 as a loopback address.
+// noProxies registers a bot at 0.0.0.0. Go never uses a proxy for loopback addresses,
+// but it does not treat 0.0.0.0 as one.
 func (f *securityArena) noProxies(t *testing.T, proxy *trap) {
 	bot := newTestBot(t, "direct")
 	f.member(t).register(strings.Replace(bot.url, "127.0.0.1", "0.0.0.0", 1)).is(201)
@@ -226,7 +227,8 @@ func (f *securityArena) theArenaIsNoBot(t *testing.T) {
 	f.registerEach(t, urls, refusedUntried(t))
 }
 
-// coarseWords checks that the arena's messages repeat no text from a server.
+// coarseWords checks that the arena's messages do not repeat any text from a bot's
+// server.
 func (f *securityArena) coarseWords(t *testing.T) {
 	const secret = "ERR-internal-secret"
 	who := f.member(t)
@@ -246,9 +248,9 @@ func (f *securityArena) coarseWords(t *testing.T) {
 	require.NotContains(t, f.arena.err.String(), secret)
 }
 
-// oneAnswerUntilConnected registers bots at ports that differ in what happens before
-// TCP or TLS is up. The response is the same for all of them, and each step that failed
-// took longer than the time limit for a connection. So the timing reveals nothing
+// oneAnswerUntilConnected registers bots at ports where a TCP or TLS connection fails
+// in different ways. The response is the same for all of them, and each failed step
+// takes longer than the time limit for a connection. So the timing reveals nothing
 // either.
 func (f *securityArena) oneAnswerUntilConnected(t *testing.T) {
 	untrusted := httptest.NewTLSServer(http.NotFoundHandler())
@@ -276,8 +278,9 @@ func (f *securityArena) oneAnswerUntilConnected(t *testing.T) {
 	}
 }
 
-// filteredPort returns the address of a listener whose queue is full, so that it does
-// not respond to a handshake. It returns "" on systems that respond even then.
+// filteredPort returns the address of a listener that does not respond to a
+// handshake, because its queue is full. On systems that respond anyway, filteredPort
+// returns "".
 func filteredPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -301,7 +304,7 @@ func filteredPort(t *testing.T) string {
 }
 
 // tarpit accepts connections and calls serve for each connection. The channel ended
-// receives the results of these calls.
+// receives the result of each call.
 func tarpit(t *testing.T, serve func(net.Conn) string) (at string, ended <-chan string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -323,7 +326,7 @@ func tarpit(t *testing.T, serve func(net.Conn) string) (at string, ended <-chan 
 	return l.Addr().String(), told
 }
 
-// slowTLS registers a bot whose server reads the TLS hello and sends nothing.
+// slowTLS registers a bot whose server reads the TLS hello, but sends nothing.
 func (f *securityArena) slowTLS(t *testing.T) {
 	at, ended := tarpit(t, func(c net.Conn) string {
 		_, err := io.Copy(io.Discard, c) // until the arena closes the connection
@@ -334,9 +337,8 @@ func (f *securityArena) slowTLS(t *testing.T) {
 	require.NotContains(t, <-ended, "timeout", "the arena has hung up")
 }
 
-// sending returns a server that writes the string head once, and then writes the
-// string again over and over. It stops when the arena closes the connection, or
-// after 64 MiB.
+// sending returns a server that writes head once, and then the parameter again
+// repeatedly. It stops when the arena closes the connection, or after 64 MiB.
 func sending(head, again string) func(net.Conn) string {
 	return func(c net.Conn) string {
 		_, _ = c.Read(make([]byte, 4096)) // the request
@@ -392,9 +394,9 @@ func (f *securityArena) noPortScanner(t *testing.T) {
 	trap.requireSilence(t)
 }
 
-// Once private addresses are forbidden, an arena no longer dials registered bots
-// at such addresses. This applies to checks and to matches. In a match, each
-// decision then costs a strike.
+// Once private addresses are forbidden, an arena no longer dials registered bots at
+// such addresses, neither for checks nor for matches. In a match, each decision of
+// such a bot then costs a strike.
 func judgedAtEachDial(t *testing.T) {
 	f := newSecurityArena(t)
 	ada := f.member(t)
@@ -422,7 +424,7 @@ func judgedAtEachDial(t *testing.T) {
 	require.Zero(t, dialled.Load(), "the arena called no bot")
 }
 
-// public reads a page until holds returns true for it.
+// public reads a page repeatedly until holds returns true for it.
 func (f *securityArena) public(t *testing.T, path string, holds func(page string) bool) {
 	t.Helper()
 	eventually(t, path, func() bool { return holds(string(f.anonymous(t).do("GET", path, nil).is(200).body)) })

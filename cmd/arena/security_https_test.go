@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// In production, every response of the public port makes browsers use only https.
+// With --production, every response of the public port makes browsers use only https.
 func TestSecurityHTTPS(t *testing.T) {
 	t.Parallel()
 	production, plain := newSecurityArena(t, "--production", "--base-url", "https://arena.example"), newSecurityArena(t)

@@ -161,8 +161,8 @@ func (f *securityArena) anothersThings(t *testing.T) {
 	require.Equal(t, "active", ada.do("GET", "/bots/"+hers, nil).is(200).json["status"])
 }
 
-// An account may make thirty writes a minute. So the arena rejects some of the fifty
-// calls because of that limit.
+// An account may make only thirty writes a minute, so the arena rejects some of the
+// fifty calls because of that limit.
 func (f *securityArena) twentyKeys(t *testing.T) {
 	ada := f.member(t)
 	statuses := race(t, 50, func() (*reply, error) {
@@ -177,7 +177,8 @@ func (f *securityArena) twentyKeys(t *testing.T) {
 	require.Len(t, ada.do("GET", "/keys", nil).is(200).json["keys"], 20)
 }
 
-// An account may register ten bots a minute. Unpausing a bot also makes it active.
+// An account may register only ten bots a minute. Unpausing a bot also makes it
+// active.
 func (f *securityArena) fiveActiveBots(t *testing.T) {
 	ada := f.member(t)
 	bot := newTestBot(t, "bot").url
@@ -207,13 +208,13 @@ func (f *securityArena) fiveActiveBots(t *testing.T) {
 }
 
 // mostBefore is the maximum number of calls in a flood that may succeed before the
-// credential is revoked. The caller's limit is 600 calls a minute, so this number
-// leaves room for the call that revokes the credential.
+// credential is revoked. The caller may make 600 calls a minute, so enough calls are
+// left for the one that revokes the credential.
 const mostBefore = 300
 
 // flood makes calls as fast as it can, while the function end invalidates the
-// caller's credential. The result before is the number of successful calls that began
-// before end returned. The result after is the number of those that began later.
+// caller's credential. It returns two numbers of successful calls: those that began
+// before end returned, and those that began after.
 func flood(t *testing.T, who *caller, end func()) (before, after int64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -275,8 +276,8 @@ func (f *securityArena) aSignOutInAFlood(t *testing.T) {
 	require.Zero(t, after)
 }
 
-// Calls with wrong signatures use up the rate limit of the caller's address, never the
-// limit of the key's owner.
+// Calls with wrong signatures count against the rate limit of the caller's address,
+// never against the limit of the key's owner.
 func (f *securityArena) underAnothersKeyID(t *testing.T) {
 	ada := f.member(t)
 	key := ada.newKey(everyScope()...)

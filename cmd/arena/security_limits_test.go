@@ -16,7 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// These tests check how many calls and bytes, and how much time, one caller may use.
+// These tests check how many calls, how many bytes and how much time one caller may
+// use.
 func TestSecurityLimits(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t)
@@ -50,9 +51,9 @@ func (f *securityArena) the601stCall(t *testing.T) {
 	f.anonymous(t).do("GET", "/health", nil).is(200)
 }
 
-// requireRetryAfter requires that Retry-After is a whole number of seconds, at most
-// the length of the rate limit's window. The tests of adapters/api control the clock
-// and show that waiting that long is enough.
+// requireRetryAfter requires that Retry-After is a whole number of seconds, and at
+// most the length of the rate limit's window. The tests of adapters/api control the
+// clock, and show that it is enough to wait that long.
 func requireRetryAfter(t *testing.T, r *reply) {
 	t.Helper()
 	seconds, err := strconv.Atoi(r.header.Get("Retry-After"))
@@ -65,7 +66,7 @@ func requireRetryAfter(t *testing.T, r *reply) {
 func (f *securityArena) theOtherLimits(t *testing.T) {
 	ada := f.member(t)
 	one, two := ada.newKey(everyScope()...), ada.newKey(everyScope()...)
-	for i := range 28 { // these writes and two new keys make thirty
+	for i := range 28 { // with the two new keys, this makes thirty writes
 		[]*caller{one, two, ada}[i%3].do("PATCH", "/me", "{}").is(200)
 	}
 	for _, who := range []*caller{one, two, ada} {
@@ -97,7 +98,7 @@ func (f *securityArena) the1201stFile(t *testing.T) {
 	who.do("GET", "/health", nil).is(200)
 }
 
-// from sets the addresses that a call claims to come from.
+// from sets the header with the addresses that a call claims to come from.
 func from(addresses string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("X-Forwarded-For", addresses) }
 }
@@ -143,8 +144,8 @@ func (f *securityArena) aBodyOverTheLimit(t *testing.T) {
 	require.Equal(t, 413, ada.raw("POST /keys HTTP/1.1\r\nHost: arena\r\nContent-Length: 9000000000000\r\n\r\n"), "by its declared length")
 }
 
-// The header announces a body, but only a part of the body arrives, or nothing. The
-// arena waits ten seconds for the body, even if it rejects the call.
+// The header announces a body, but only a part of it arrives, or nothing. The arena
+// waits ten seconds for the body, even if it rejects the call.
 func (f *securityArena) aBodyThatDrips(t *testing.T) {
 	for what, c := range map[string]struct {
 		head   string
@@ -163,7 +164,7 @@ func (f *securityArena) aBodyThatDrips(t *testing.T) {
 }
 
 // pour writes until the peer stops reading, or until it has written 64 MiB. It
-// returns the number of written bytes and the first line of the response.
+// returns the number of bytes that it wrote and the first line of the response.
 func pour(ctx context.Context, at, head, chunk string) (int, string) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", at)
 	if err != nil {
@@ -206,7 +207,7 @@ func (f *securityArena) headersThatDoNotEnd(t *testing.T) {
 	})
 }
 
-// endlessBodies lets 64 callers each send a body that does not end.
+// In endlessBodies, each of 64 callers sends a body that does not end.
 func (f *securityArena) endlessBodies(t *testing.T) {
 	before := f.heap(t)
 	const senders = 64

@@ -21,7 +21,7 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// These tests check that a public key works in one account only, and moves to another
+// These tests check that a public key works in only one account, and moves to another
 // account only with a proof.
 func TestSecurityMoves(t *testing.T) {
 	t.Parallel()
@@ -120,8 +120,8 @@ func (f *securityArena) anothersPublicKey(t *testing.T) {
 	ada.as(hers, private).do("GET", "/bots", nil).is(200)
 }
 
-// Eve registers a public key that she found before its owner does. The owner's proof
-// takes the key from her, and she gets an email.
+// Eve finds someone's public key and registers it before its owner does. The owner's
+// proof takes the key from her, and she gets an email.
 func (f *securityArena) aKeyRegisteredTooSoon(t *testing.T) {
 	const address = "too-soon@example.org"
 	ada, eve := f.member(t), f.anonymous(t)
@@ -165,9 +165,9 @@ func (f *securityArena) wrongProofs(t *testing.T) {
 	require.Equal(t, [2]int{0, 1}, [2]int{eve.activeKeys(), ada.activeKeys()})
 }
 
-// Owners of the same key pair register it at the same time, half of them with a proof.
-// Exactly one account has the key at the end, and every registration of another
-// account was revoked.
+// Several owners of the same key pair register it at the same time, half of them with
+// a proof. In the end, exactly one account has the key, and the registrations in all
+// other accounts are revoked.
 func (f *securityArena) oneKeyRaced(t *testing.T) {
 	public, private := pair(t)
 	var all []*caller
@@ -211,8 +211,8 @@ func (f *securityArena) thePageNamesTheCommand(t *testing.T) {
 }
 
 // The process is killed between the writes of a move, and at random times. The key
-// never works in both accounts. The same call completes the move later, and the owner
-// who loses the key gets one email about it.
+// never works in both accounts. A repeated call completes the move, and the owner who
+// loses the key gets one email about it.
 func TestSecurityMovesSurviveKill9(t *testing.T) {
 	t.Parallel()
 	for point, want := range map[string][2]int{atClaimed: {1, 0}, atYielded: {0, 0}} {
@@ -248,7 +248,7 @@ func TestSecurityMovesSurviveKill9(t *testing.T) {
 			eve.as(early, private).do("GET", "/bots", nil).is(401, "unauthenticated")
 			require.Equal(t, [2]int{0, 1}, [2]int{eve.activeKeys(), ada.activeKeys()})
 			require.Equal(t, 1, f.neverShared(t, public))
-			for range 2 { // the arena sends the emails that it owes when it starts
+			for range 2 { // when the arena starts, it sends the emails that it still owes
 				f.stop()
 				f.start()
 				f.mails.await(t, address, 2)
@@ -286,7 +286,7 @@ func TestSecurityMovesSurviveKill9(t *testing.T) {
 			active := [2]int{movers[0].activeKeys(), movers[1].activeKeys()}
 			require.LessOrEqual(t, active[0]+active[1], 1)
 			outcomes[fmt.Sprint(active[(kill+1)%2], " of the mover, ", active[kill%2], " of the other")]++
-			// The mover repeats the call, now with the host of the new process.
+			// The mover repeats the call, now to the host of the new process.
 			r := movers[(kill+1)%2].do("POST", "/keys", registration(public, f.proof(t, private, accounts[(kill+1)%2])))
 			if r.status != 201 {
 				r.is(409, "key_exists")

@@ -181,8 +181,7 @@ func (s *stranger) info(group string) (*persistent.SubscriptionInfo, codes.Code)
 	return resp.GetSubscriptionInfo(), status.Code(err)
 }
 
-// join becomes a consumer of a group. It returns the code with which the node rejects
-// it, or OK.
+// join becomes a consumer of a group. It returns OK, or the code of the node's error.
 func (s *stranger) join(group string) (persistent.PersistentSubscriptions_ReadClient, codes.Code) {
 	s.t.Helper()
 	call, err := s.groups.Read(s.ctx)
@@ -195,7 +194,8 @@ func (s *stranger) join(group string) (persistent.PersistentSubscriptions_ReadCl
 	return call, status.Code(err)
 }
 
-// subscribe opens a subscription to $all, and returns OK once it is confirmed.
+// subscribe opens a subscription to $all. It returns OK once the node has confirmed
+// the subscription.
 func (s *stranger) subscribe() codes.Code {
 	call, err := s.streams.Read(s.ctx, &streams.ReadReq{Options: &streams.ReadReq_Options{
 		StreamOption:  &streams.ReadReq_Options_All{All: &streams.ReadReq_Options_AllOptions{AllOption: &streams.ReadReq_Options_AllOptions_Start{Start: &shared.Empty{}}}},
@@ -228,9 +228,9 @@ func TestSecurityReadOnlyNode(t *testing.T) {
 	}
 }
 
-// One stranger tries to create 774 groups, with long names and filters. Such an attack
-// took a node without quotas from 263 to 1,893 MB, and nobody could create a group
-// afterward.
+// A stranger tries to create 774 groups with long names and filters. Without quotas,
+// such an attack increased a node's memory from 263 to 1,893 MB, and nobody could
+// create a group afterward.
 func groupsWithoutEnd(t *testing.T) {
 	n := newPublicNode(t)
 	before := n.peak()
@@ -249,8 +249,9 @@ func groupsWithoutEnd(t *testing.T) {
 	require.Equal(t, codes.InvalidArgument, n.stranger(t, "127.0.0.4").create(strings.Repeat("g", 4000), "."))
 }
 
-// Nobody can join, change or delete a group of another address, or see the addresses of
-// its consumers, not even after a restart. With --shared-groups, everyone can.
+// Nobody can join, change or delete a group of another address, or see the addresses
+// of its consumers. That is still true after a restart. With --shared-groups,
+// everyone can.
 func groupsOfOthers(t *testing.T) {
 	n := newPublicNode(t)
 	n.fill("s", 500)
@@ -302,7 +303,7 @@ func unusedGroups(t *testing.T) {
 	require.Equal(t, codes.OK, s.create("unused", "."))
 }
 
-// A short expression may need much memory once it is compiled.
+// Even a short expression may need a lot of memory once it is compiled.
 func largeFilters(t *testing.T) {
 	n := newPublicNode(t)
 	before := n.peak()
@@ -315,7 +316,7 @@ func largeFilters(t *testing.T) {
 }
 
 // One address can open only a limited number of calls and connections, however it
-// distributes them. Other addresses can still connect.
+// distributes the calls over the connections. Other addresses can still connect.
 func callsAndConnections(t *testing.T) {
 	n := newPublicNode(t)
 	var mine []*stranger
@@ -351,8 +352,8 @@ func callsAndConnections(t *testing.T) {
 }
 
 // A stranger parks every message that it gets. Each parked message is an event in the
-// log, so the node parks only some of them, and then only one a second. The others
-// wait: the stranger gets no more messages, and nothing is lost.
+// log, so the node parks a few of them immediately, and then only one a second. The
+// others wait: the stranger gets no more messages, and nothing is lost.
 func parkedWithoutEnd(t *testing.T) {
 	n := newPublicNode(t)
 	n.fill("s", 5000)
@@ -376,7 +377,7 @@ func parkedWithoutEnd(t *testing.T) {
 	require.LessOrEqual(t, info.GetParkedMessageCount(), 1000+int64(time.Since(began)/time.Second))
 }
 
-// Each change of a group writes an event that contains all groups.
+// Each change to a group writes an event that contains all groups.
 func changesWithoutEnd(t *testing.T) {
 	n := newPublicNode(t)
 	s := n.stranger(t, "127.0.0.2")

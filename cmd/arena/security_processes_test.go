@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two arenas use one log, and the second does not play. If one process uses up a
-// link, revokes a key or ends a session, the other process rejects it too.
+// Two arena processes share one log; the second does not play. If one process uses up
+// a link, revokes a key or ends a session, the other process rejects that credential
+// too.
 func TestSecurityAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t)
@@ -71,7 +72,7 @@ func TestSecurityAcrossProcesses(t *testing.T) {
 			c.end()
 			ended := time.Now()
 			let := 0
-			again := time.NewTicker(20 * time.Millisecond) // slow enough for the limit of 600 calls a minute
+			again := time.NewTicker(20 * time.Millisecond) // slow enough to stay below the limit of 600 calls a minute
 			defer again.Stop()
 			for c.there.do("GET", "/me", nil).status != 401 {
 				let++
@@ -86,7 +87,7 @@ func TestSecurityAcrossProcesses(t *testing.T) {
 	})
 }
 
-// knows waits until a process accepts a caller's credentials.
+// knows waits until the caller's process accepts its credentials.
 func (c *caller) knows(t *testing.T) {
 	t.Helper()
 	eventually(t, "the peer knows the caller", func() bool { return c.do("GET", "/me", nil).status == 200 })

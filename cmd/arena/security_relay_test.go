@@ -13,9 +13,9 @@ import (
 	"nhooyr.io/websocket"
 )
 
-// A bot sends the headers of its own match's upgrade to other bots. A bot that
-// checks the recipient rejects them, and plays in the arena's matches. A bot that
-// checks only the signature of the timestamp and the match accepts them.
+// A hostile bot sends the headers of its own upgrade request to other bots. A bot
+// that checks the recipient rejects them, but still plays in the arena's matches. A
+// bot that checks only the signature of the timestamp and the match accepts them.
 func TestSecurityRelay(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t, "--tick", "250ms")
@@ -54,7 +54,8 @@ func TestSecurityRelay(t *testing.T) {
 }
 
 // publicBot starts a house bot behind a gateway, as the bots of a public arena are.
-// The last of its flags gets the gateway's host. publicBot returns the gateway's URL.
+// It passes the gateway's host as the value of the last flag, and returns the
+// gateway's URL.
 func publicBot(t *testing.T, flags ...string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -68,8 +69,8 @@ func publicBot(t *testing.T, flags ...string) string {
 	return gateway.URL
 }
 
-// relayed sends the arena's headers of an upgrade to a bot, and returns the status of
-// its response.
+// relayed sends the headers of an upgrade request by the arena to a bot, and returns
+// the status of the bot's response.
 func relayed(t *testing.T, bot string, upgrade http.Header) int {
 	t.Helper()
 	h := http.Header{}

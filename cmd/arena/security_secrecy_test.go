@@ -22,12 +22,12 @@ import (
 	"hexarena/projections/matches"
 )
 
-// mark is part of the URL of each bot of the test, and of no other string.
+// mark is part of the URL of each bot in the test, and occurs nowhere else.
 const mark = "a-path-that-only-its-owner-knows"
 
-// The test reads a paused match through every public call and page, and again after
-// the match has ended. Data that becomes public at the end must not appear earlier.
-// Private data must never appear.
+// The test reads a match through every public call and page, once while the match is
+// paused and once after it has ended. Data that becomes public at the end must not
+// appear earlier. Private data must never appear.
 func TestSecuritySecrecy(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t, "--rest-standard", "1h", "--decision-standard", "5m")
@@ -133,7 +133,7 @@ func TestSecuritySecrecy(t *testing.T) {
 	})
 }
 
-// stopAt delays a bot's nth answer, once, until it is released.
+// stopAt delays a bot's nth answer until the channel release is closed.
 func stopAt(n int, held, release chan struct{}) func(*match.Request) {
 	asked := 0
 	return func(*match.Request) {
@@ -151,8 +151,8 @@ func requireNowhere(t *testing.T, pages map[string]string, text string) {
 	}
 }
 
-// everything returns the responses to all public GET calls of the API, with status
-// and headers. It calls each path with existing and with unknown ids.
+// everything returns the responses to all public GET calls of the API, including
+// their status and headers. It calls each path with existing and with unknown ids.
 func (f *securityArena) everything(t *testing.T, matchID, botID string) map[string]string {
 	t.Helper()
 	who := f.anonymous(t)
@@ -177,8 +177,8 @@ func (f *securityArena) everything(t *testing.T, matchID, botID string) map[stri
 	return pages
 }
 
-// publicReads returns the paths of the OpenAPI description that need no credentials
-// for GET.
+// publicReads returns the paths in the OpenAPI description for which GET needs no
+// credentials.
 func publicReads(t *testing.T, who *caller) []string {
 	t.Helper()
 	var document struct {
@@ -197,7 +197,8 @@ func publicReads(t *testing.T, who *caller) []string {
 	return paths
 }
 
-// glance reads a response, or only its beginning if the response does not end.
+// glance reads a response. If the response does not end, glance reads only its
+// beginning.
 func (c *caller) glance(target string) string {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), patience)

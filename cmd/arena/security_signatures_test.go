@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A signature is valid only once, for five minutes, and for the exact request
+// A signature is valid for five minutes, only once, and only for the exact request
 // that was signed.
 func TestSecuritySignatures(t *testing.T) {
 	t.Parallel()
@@ -36,8 +36,8 @@ func TestSecuritySignatures(t *testing.T) {
 	})
 }
 
-// The timing of these tests is coarse. The tests of adapters/auth control the clock
-// and check the exact limit.
+// The timing of this test is coarse. The tests of adapters/auth control the clock and
+// check the exact limit.
 func (f *securityArena) fiveMinutesOfSkew(t *testing.T) {
 	key := f.member(t).newKey("account.read")
 	for _, c := range []struct {
@@ -85,7 +85,7 @@ func (f *securityArena) aSignedWriteRunsOnce(t *testing.T) {
 	})
 }
 
-// race makes n calls at the same time. It returns how often each status occurred.
+// race makes n calls at the same time, and counts the responses by status.
 func race(t *testing.T, n int, call func() (*reply, error)) map[int]int {
 	t.Helper()
 	type outcome struct {
@@ -235,8 +235,8 @@ func (f *securityArena) oneSpellingOfASignature(t *testing.T) {
 	}
 }
 
-// leftOver sets unused bits of the last character in the base64 of 64 bytes. Most
-// decoders ignore these bits and return the same bytes.
+// leftOver sets unused bits in the last character of the base64 of 64 bytes. Most
+// decoders ignore these bits and still return the original bytes.
 func leftOver(encoded string) string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	at := len(encoded) - 3

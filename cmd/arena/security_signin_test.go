@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// These tests check sign-in by email: what a link and a session allow.
+// These tests check sign-in by email, and what a link and a session allow.
 func TestSecuritySignIn(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t)
@@ -36,8 +36,8 @@ func TestSecuritySignIn(t *testing.T) {
 
 func signInTo(address string) map[string]string { return map[string]string{"email": address} }
 
-// askForLinks makes strangers request links for an address, each n times from a
-// network of its own.
+// askForLinks makes strangers request links for an address. Each stranger makes n
+// requests, from their own network.
 func (f *securityArena) askForLinks(t *testing.T, strangers, n int, address string) {
 	var calls sync.WaitGroup
 	for range strangers {
@@ -59,7 +59,7 @@ func (f *securityArena) askForLinks(t *testing.T, strangers, n int, address stri
 func (f *securityArena) twentyMailsAnHour(t *testing.T) {
 	const victim = "victim@example.org"
 	f.askForLinks(t, 1, 20, victim)
-	f.member(t) // this member's email arrives after all the others
+	f.member(t) // this member's email arrives after all other emails
 	require.Len(t, f.mails.to(victim), 5, "from one network")
 	f.askForLinks(t, 38, 25, victim)
 	f.askForLinks(t, 5, 10, "Victim@Example.ORG")
@@ -115,8 +115,8 @@ func (c *caller) pressButton(token string) *http.Cookie {
 	return browser
 }
 
-// However many strangers request links, and whatever addresses they invent, the log
-// does not grow.
+// No matter how many strangers request links, and which addresses they invent, the
+// log does not grow.
 func (f *securityArena) requestsAppendNothing(t *testing.T) {
 	f.member(t)
 	before := f.ownersEvents(t)
@@ -156,7 +156,7 @@ func (f *securityArena) aMailServerThatHangs(t *testing.T) {
 	who.signIn(f.mails, known)
 	release := f.mails.hold()
 	defer release()
-	for i := range 12 { // more emails than the arena delivers at the same time
+	for i := range 12 { // more emails than the arena can deliver at the same time
 		who.do("POST", "/sign-in", signInTo(fmt.Sprintf("crowd-%d@example.org", i))).is(202)
 	}
 	require.Equal(t, who.do("POST", "/sign-in", signInTo(known)).is(202).seen(), who.do("POST", "/sign-in", signInTo(unknown)).is(202).seen())
@@ -196,8 +196,9 @@ func (f *securityArena) aLinkIsUsedOnce(t *testing.T) {
 	f.anonymous(t).do("POST", "/sign-in/confirm", map[string]string{"token": token}).is(401, "link_invalid")
 }
 
-// Used, unknown and invented links get the same response. The tests of adapters/auth
-// control the clock, and show this for links that are older than 15 minutes.
+// Used, unknown and invented links all get the same response. The tests of
+// adapters/auth control the clock, and show the same for links that are older than 15
+// minutes.
 func (f *securityArena) linksThatAreNone(t *testing.T) {
 	used := f.anonymous(t).token(f.mails, "used@example.org")
 	confirm := func(token string) *reply {

@@ -17,12 +17,13 @@ import (
 	"hexarena/projections/matches"
 )
 
-// A bot that answers at 90 % of each deadline and makes impossible offers cannot make
-// the wall clock abort its match, if the arena has a time bank. The bot runs out of
-// time and gets strikes. (On a busy machine, it may be late and get its strikes
-// earlier. In TestStallingBotsAreStruckWithATimeBank of adapters/referee, time is
-// virtual.) Without a time bank, the wall clock aborts the match, although the bot
-// answers early enough on any machine. All checkers accept both matches.
+// A bot stalls its match: it answers after 90 % of each deadline and makes impossible
+// offers. If the arena has a time bank, the match does not reach its wall clock,
+// because the bot runs out of time and gets strikes. (On a busy machine, the bot may
+// be late and get strikes earlier. In TestStallingBotsAreStruckWithATimeBank of
+// adapters/referee, time is virtual.) Without a time bank, the wall clock aborts the
+// match, although every answer of the bot is in time. All checkers accept both
+// matches.
 func TestSecurityStalling(t *testing.T) {
 	t.Run("with a time bank", func(t *testing.T) {
 		t.Parallel()
@@ -47,9 +48,9 @@ func seatOf(m matches.Summary, bot string) int {
 	return -1
 }
 
-// stalledMatch plays a match of two good bots and a staller until the match has a
-// status. The staller waits for a share of each deadline. stalledMatch returns the
-// match's record.
+// stalledMatch plays a match of two good bots and a staller until the match has the
+// given status, and returns its record. The staller waits for the given share of each
+// deadline.
 func stalledMatch(t *testing.T, status string, share float64, flags ...string) (record matches.Summary) {
 	t.Helper()
 	s := newTestArena(t, append([]string{"--tick", "250ms", "--rest-standard", "1h"}, flags...)...)
@@ -113,8 +114,8 @@ func stall(share float64) conduct {
 	}
 }
 
-// impossibleOffer offers one card for more cards than exist. It returns nil if the hand
-// is empty.
+// impossibleOffer offers one card for more cards than any hand can hold. It returns
+// nil if the hand is empty.
 func impossibleOffer(hand match.Counts) action {
 	for r, n := range hand {
 		if n > 0 {

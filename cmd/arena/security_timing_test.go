@@ -14,8 +14,8 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// A wrong signature under a known key id takes as long as one under an unknown id. The
-// test measures real time, so it runs only in the long tests.
+// The arena takes as long to reject a wrong signature under a known key id as under
+// an unknown one. The test measures real time, so it runs only in the long tests.
 func TestSoakKeyIDsTakeTheSameTime(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
 		t.Skip("measures real time: run make soak")
@@ -25,7 +25,7 @@ func TestSoakKeyIDsTakeTheSameTime(t *testing.T) {
 	f := newSecurityArena(t)
 	known := f.member(t).newKey("bots.read")
 	_, wrong := pair(t)
-	var took [2][]time.Duration // under an unknown and under the known id
+	var took [2][]time.Duration // durations under unknown ids and under the known id
 	var differences []time.Duration
 	for range callers {
 		who := f.anonymous(t)
@@ -45,7 +45,8 @@ func TestSoakKeyIDsTakeTheSameTime(t *testing.T) {
 	require.Less(t, difference.Abs(), 10*time.Microsecond)
 }
 
-// forge signs a call with a wrong key, and returns how long the refusal took.
+// forge signs a call with the wrong key, and returns how long the arena took to
+// reject it.
 func (c *caller) forge(t *testing.T, keyID string, wrong ed25519.PrivateKey) time.Duration {
 	c.keyID, c.key = keyID, wrong
 	r, err := c.request(t.Context(), "GET", "/bots", nil)

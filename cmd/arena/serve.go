@@ -53,7 +53,7 @@ type serveCmd struct {
 	Pace pace `embed:""`
 }
 
-// Validate is called by the flag parser.
+// Validate checks the flags. The flag parser calls it.
 func (c *serveCmd) Validate() error {
 	c.pace = c.Pace
 	return c.validate()
@@ -70,8 +70,8 @@ func (c *serveCmd) Run(ctx context.Context, k *kong.Kong) error {
 	return a.run(ctx)
 }
 
-// arena is an open service: its listeners and read models are open, it is
-// connected to the log, and its secrets are loaded.
+// arena is an arena that open has created: its listeners and read models are open, it
+// is connected to the log, and its secrets are loaded.
 type arena struct {
 	config
 	baseURL   string
@@ -161,9 +161,9 @@ func (a *arena) listen(ctx context.Context, flag, address string) (net.Listener,
 	return l, nil
 }
 
-// addresses returns the addresses that the arena listens on, one per line. If a
-// flag sets port 0, the chosen port appears only in these lines, because the base
-// URL may be a proxy's.
+// addresses returns the addresses that the arena listens on, one per line. If a flag
+// sets port 0, these lines are the only place that shows the chosen port, because the
+// base URL may belong to a proxy.
 func (a *arena) addresses() string {
 	text := fmt.Sprintf("API on http://%s\noperators' endpoints on http://%s\n", a.listeners.public.Addr(), a.listeners.admin.Addr())
 	if a.listeners.node != nil {
@@ -180,9 +180,8 @@ func (a *arena) openMail(context.Context) error {
 	return nil
 }
 
-// openLog connects to the log. Unless a flag names a log, it starts the
-// embedded node and connects to it with the same client that it uses for a
-// cluster.
+// openLog connects to the log. If no flag names a log, it starts the embedded node,
+// and connects to it with the same client that it would use for a cluster.
 func (a *arena) openLog(ctx context.Context) error {
 	connection := a.EventStore
 	if connection == "" {
@@ -224,8 +223,8 @@ func (a *arena) openSecrets(ctx context.Context) error {
 	return nil
 }
 
-// openModels opens the read models and their runners. The function run starts the
-// runners.
+// openModels opens the read models and creates their runners. The method run starts
+// the runners.
 func (a *arena) openModels(context.Context) error {
 	dir := offline.ProjectionsDir(a.pace.Data)
 	release, err := projections.Lock(dir)

@@ -9,10 +9,10 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// signedLogReader gives the API access to the signed log. It returns errors until
-// the signed log contains all results that were in the event log at startup. A
-// head with fewer results would look as if the event log had been truncated. It
-// also returns errors once its runner has stopped.
+// signedLogReader gives the API access to the signed log. At startup, it returns
+// errors until the signed log contains all results that the event log had then: a
+// head with fewer results would look as if the event log had been truncated. It also
+// returns errors once its runner has stopped.
 type signedLogReader struct {
 	*signedlog.SignedLog
 	runner *projections.Runner
@@ -108,7 +108,8 @@ func (a *arena) ladderKey(mode string) (string, error) {
 	return signedlog.VerifierKey(signedlog.LadderOrigin(a.host, mode), a.public)
 }
 
-// signHead signs a head of a tree of results. The head's origin contains the arena's host.
+// signHead signs a head of a mode's signed log. The head's origin contains the
+// arena's host.
 func (a *arena) signHead(mode string, size uint64, root []byte) ([]byte, error) {
 	return signedlog.Sign(signedlog.Head{Origin: signedlog.Origin(a.host, mode), Size: size, Root: root}, a.secrets.Platform())
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // A head with fewer results than the event log contains would look as if the log had
-// been truncated. So there is no head until the fold is complete.
+// been truncated. So the arena serves no head until the signed log is complete.
 func TestNoHeadBeforeTheSignedLogIsComplete(t *testing.T) {
 	log := memory.New()
 	play := arenatest.New(t, log, 1)

@@ -16,7 +16,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// countedReads counts how many events of a stream are read.
+// countedReads is a log that counts how many events of a stream are read.
 type countedReads struct {
 	eventstore.Log
 	stream eventstore.StreamID
@@ -78,8 +78,8 @@ func TestStartFromASnapshot(t *testing.T) {
 	require.ErrorIs(t, l.Void(t.Context(), "match-7", ladder.WhyOperator), ladder.ErrAlreadyFinished)
 }
 
-// storeMatches stores a ladder of matches that were seated and voided one after the
-// other. The last match is still open.
+// storeMatches stores a ladder on which matches were seated and voided, one after
+// another. The last match is still open.
 func storeMatches(t *testing.T, log eventstore.Log, stream eventstore.StreamID, matches int) {
 	t.Helper()
 	var events []ladder.Event

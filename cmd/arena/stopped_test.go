@@ -18,9 +18,9 @@ import (
 	"hexarena/eventstore"
 )
 
-// An event that some read models cannot fold stops only those read models. /ready
-// names the event. The arena rejects calls that need the stopped read models, and
-// serves all others.
+// An event that some read models cannot fold stops only those models. /ready names
+// the event. The arena rejects calls that need the stopped read models, and serves
+// all others.
 func TestStoppedReadModelOnlyStopsItsReaders(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t)

@@ -18,12 +18,12 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// If the machine pauses, bots get no strikes. The test uses SIGSTOP for the pause. An
-// answer is in time if its data reached the socket in time, even if the arena reads
-// the data later.
+// If the machine pauses, bots get no strikes. The test pauses the arena's process
+// with SIGSTOP. An answer is in time if its data reached the socket in time, even if
+// the arena reads the data later.
 func TestPausedMachineCausesNoStrikes(t *testing.T) {
 	t.Parallel()
-	const decision, still = 5 * time.Second, 6 * time.Second // still, the pause, is longer than the time for a decision
+	const decision, still = 5 * time.Second, 6 * time.Second // still is the length of the pause, longer than the time for a decision
 	rng := logtest.Random(t)
 	f := &eventTrigger{}
 	s := newTestArena(t, "--tick", "250ms", "--rest-standard", "0s", "--decision-standard", decision.String())
@@ -75,7 +75,7 @@ func TestGracefulStopLosesNothing(t *testing.T) {
 }
 
 // When an arena shuts down, it first completes the calls that it has received. After
-// the restart, the writes of these calls are in the log. The arena cuts off slow
+// the restart, the log contains the writes of these calls. The arena cuts off slow
 // callers.
 func TestStopAnswersReceivedCalls(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ var (
 	devPrice        = game.Cards{0, 0, 1, 1, 1}
 )
 
-// survey holds facts about the board that decide what a seat can do. They are derived
+// survey holds facts about the board that determine what a seat can do. It is derived
 // from the seat's view.
 type survey struct {
 	*match.View

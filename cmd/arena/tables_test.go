@@ -18,13 +18,13 @@ import (
 )
 
 // faultyDecision is the time for one decision at the tables of the faulty bots. It is
-// long enough for the good bots on a busy machine. A silent bot fails three
-// decisions, which gives the spies enough time to read its match.
+// long enough for the good bots, even on a busy machine. A silent bot fails three
+// decisions, and during that time the spies can read its match.
 const faultyDecision = 6 * time.Second
 
-// One arena plays a table for every fault, and a table of three good bots. Each
-// fault's table has one faulty bot among good ones. All tables play at the same
-// time, over real sockets.
+// One arena plays a table for every fault, and one table of three good bots. At the
+// table for a fault, one bot is faulty and the others are good. All tables play at
+// the same time, over real sockets.
 func TestFaultyBotsHarmOnlyThemselves(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t, "--tick", "1h", "--rest-standard", "1h", "--decision-standard", faultyDecision.String())
@@ -97,7 +97,8 @@ func TestFaultyBotsHarmOnlyThemselves(t *testing.T) {
 	})
 }
 
-// requirePenalties requires every strike of the faulty seat, with its kind.
+// requirePenalties requires that the record contains every expected strike of the
+// faulty seat, with the right kind.
 func (f *fault) requirePenalties(t *testing.T, r record) {
 	t.Helper()
 	strikes := 0

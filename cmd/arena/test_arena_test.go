@@ -17,7 +17,7 @@ import (
 	"hexarena/projections/matches"
 )
 
-// testArena is an arena with its own data folder, and with bots whose owners use only
+// testArena is an arena with its own data folder. The owners of its bots use only
 // REST. A test may stop and start the process several times on the same folder.
 type testArena struct {
 	t       testing.TB
@@ -74,7 +74,7 @@ func (s *testArena) owner() *demo.Owner {
 	return o
 }
 
-// join registers bots on the standard ladder in their order, five for each owner.
+// join registers bots on the standard ladder in the given order, five for each owner.
 func (s *testArena) join(players ...*testBot) {
 	s.t.Helper()
 	for _, p := range players {

@@ -16,13 +16,13 @@ import (
 	"hexarena/domain/match"
 )
 
-// testBot is a bot for tests: a real server in the test's process. It plays
-// like eager unless it has a conduct, and it remembers its requests.
+// testBot is a bot for tests: a real server in the test's process. It plays like
+// eager unless it has a conduct, and it remembers the requests that it receives.
 type testBot struct {
 	name    string
 	url     string
 	conduct conduct // if nil, the bot sends the good answer
-	refuses bool    // refuses a match's upgrade with 401
+	refuses bool    // refuses the upgrade requests for matches with 401
 	hangs   bool    // never answers a match's upgrade
 
 	upgrade  func(http.Header)      // called for a match's upgrade
@@ -34,8 +34,8 @@ type testBot struct {
 	games map[string]*botMatch // by match
 }
 
-// conduct answers a decision over a socket. It receives the good answer, and the
-// number of the decision in the match, from 1.
+// conduct answers a decision over a socket. d contains the good answer, and the
+// number of the decision in the match, counted from 1.
 type conduct func(ctx context.Context, conn *websocket.Conn, d decision) error
 
 type decision struct {
@@ -59,7 +59,8 @@ type request struct {
 	frame  string
 }
 
-// connKey is the key of the TCP connection in the context of a request.
+// connKey is the context key under which a request's context holds the TCP
+// connection.
 type connKey struct{}
 
 // newTestBot serves a bot until the test ends.
@@ -148,7 +149,7 @@ func (p *testBot) reply(ctx context.Context, conn *websocket.Conn, socket int, f
 	return err
 }
 
-// decide answers a request and remembers both.
+// decide answers a request, and remembers the request and the answer.
 func (p *testBot) decide(socket int, r *match.Request) (decision, error) {
 	s := p.sit(r.MatchID)
 	p.mu.Lock()

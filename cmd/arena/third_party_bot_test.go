@@ -16,9 +16,9 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// The bot is written in another language, only from the public documents. It signs in
-// by email, registers itself with a signed request, and plays with house bots. The
-// replay shows no strikes for it.
+// The bot is written in another language, based only on the public documents. It
+// signs in by email, registers itself with a signed request, and plays with house
+// bots. The replay shows no strikes for this bot.
 func TestThirdPartyBotPlays(t *testing.T) {
 	t.Parallel()
 	node, err := exec.LookPath("node")

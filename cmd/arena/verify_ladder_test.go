@@ -16,9 +16,9 @@ import (
 	"hexarena/projections/matches"
 )
 
-// An auditor recomputes the ladder of an arena with a beacon, only over REST. The
-// next run continues the heads that this program remembers. A log of the arena's
-// data folder has the same events as the arena's signed tree.
+// Over REST only, an auditor recomputes the ladder of an arena with a beacon. In the
+// next run, the heads continue those that this program remembers. The log in the
+// arena's data folder contains the same events as the arena's signed tree.
 func TestAuditorNeedsOnlyREST(t *testing.T) {
 	t.Parallel()
 	relay := drandtest.New("auditor", time.Second)

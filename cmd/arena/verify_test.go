@@ -34,9 +34,9 @@ func samples(t testing.TB, records ...[]byte) string {
 }
 
 // An auditor verifies an arena's matches over its API, from files and from a copy of
-// its log. The auditor also verifies the whole ladder. After a seed key is retired
-// and its matches are over, the arena publishes the key when it starts. Then the
-// auditor derives the server seeds from that key.
+// its log, and also verifies the whole ladder. Once a retired seed key's matches are
+// over, the arena publishes the key at its next start. The auditor can then derive
+// the server seeds from that key.
 func TestAuditorVerifiesAnArena(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t, quick...)

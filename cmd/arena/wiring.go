@@ -20,7 +20,7 @@ import (
 // Adapters do not import one another. The types in this file adapt them to each
 // other's interfaces.
 
-// directoryAdapter adapts the directory to the interfaces that adapters
+// directoryAdapter adapts the directory to the interfaces that other adapters
 // declare.
 type directoryAdapter struct {
 	*directory.Directory
@@ -52,9 +52,10 @@ func (d directoryAdapter) Candidates(_ context.Context, mode string) ([]ladder.C
 	return list, d.runner.Err()
 }
 
-// candidates is the directory that the matchmaker uses. It also counts as behind the
-// log while the signed log is behind. A match starts only after a signed head includes
-// its table, so bots would wait at their tables.
+// candidates is the directory that the matchmaker uses. It reports that it is behind
+// the log while the signed log is behind, too. A match starts only after a signed
+// head includes its table, so the matchmaker would otherwise seat bots at tables that
+// cannot start.
 type candidates struct {
 	directoryAdapter
 	signedLog signedLogReader
@@ -74,8 +75,8 @@ func (d directoryAdapter) OwnerOfBot(botID string) (ownerID string, ok bool) {
 	return b.OwnerID, ok
 }
 
-// list is the list of matches. Once its runner has stopped, list returns errors,
-// because its rows are out of date.
+// list is the list of matches. It returns errors once its runner has stopped, because
+// its rows are then out of date.
 type list struct {
 	*matches.Matches
 	runner *projections.Runner

@@ -33,10 +33,10 @@ type witnessedArena struct {
 	*testArena
 	t      *testing.T
 	target atomic.Pointer[url.URL]
-	forged atomic.Pointer[forgedHead] // what readers get instead of the tree of the standard ladder, or nil
+	forged atomic.Pointer[forgedHead] // what readers get instead of the standard ladder's tree; nil if they get that tree
 }
 
-// forgedHead is a head of a forged ladder, with cosignatures of one witness.
+// forgedHead is a head of a forged ladder, with the cosignature of one witness.
 type forgedHead struct {
 	*forgedLadder
 	signed []byte
@@ -100,7 +100,7 @@ func (a *witnessedArena) key(mode string) string {
 }
 
 // awaitHead waits for a head of the standard ladder with cosignatures of n witnesses
-// and at least size events. It must satisfy the policy.
+// and at least size events. The head must satisfy the policy.
 func (a *witnessedArena) awaitHead(n int, size int64, p torchwood.Policy) torchwood.Checkpoint {
 	a.t.Helper()
 	var c torchwood.Checkpoint
@@ -118,8 +118,8 @@ func (a *witnessedArena) awaitHead(n int, size int64, p torchwood.Policy) torchw
 	return c
 }
 
-// failures returns how often a witness did not cosign a head of the standard ladder
-// for a reason.
+// failures returns how often a witness, for the given reason, did not cosign a head
+// of the standard ladder.
 func (a *witnessedArena) failures(w *litewitness, why string) string {
 	a.t.Helper()
 	_, metrics := fetch(a.t, "http://"+a.arena.admin()+"/metrics")
@@ -147,9 +147,9 @@ func (a *witnessedArena) policyFile(n int, witnesses ...*litewitness) string {
 	return fmt.Sprintf("%sgroup quorum %d%s\nquorum quorum\n", text, n, names)
 }
 
-// verify runs arena verify on the standard ladder, as a reader who remembers no heads
-// and requires cosignatures from n witnesses. It requires the exit status, and returns
-// the output.
+// verify runs arena verify on the standard ladder, for a reader who remembers no
+// heads and requires cosignatures from n witnesses. It requires the given exit
+// status, and returns the output.
 func (a *witnessedArena) verify(status, n int, witnesses ...*litewitness) string {
 	a.t.Helper()
 	a.t.Setenv("XDG_CONFIG_HOME", a.t.TempDir())
@@ -174,9 +174,9 @@ func (a *witnessedArena) entry(index int) tlog.Hash {
 	return tlog.RecordHash(entry)
 }
 
-// litewitness, which is a program of another project, cosigns the heads of an arena
-// whose bots play. Neither a witness that does not know the log, nor a stopped one,
-// nor a restart of the arena keeps the others from cosigning.
+// litewitness, a program from another project, cosigns the heads of an arena whose
+// bots play. The other witnesses continue to cosign if one witness does not know the
+// log, if one is stopped, and if the arena restarts.
 func TestLitewitnessCosignsLadderHeads(t *testing.T) {
 	l := newLitewitnesses(t)
 	one, two, three := l.start("one.example/w1"), l.start("two.example"), l.start("three.example")
@@ -216,7 +216,7 @@ func TestLitewitnessCosignsLadderHeads(t *testing.T) {
 	require.Equal(t, http.StatusOK, status, ready)
 }
 
-// forgedLadder is a ladder tree that the arena has signed, but with other events. It
+// forgedLadder is a ladder tree with forged events that the arena has signed. It
 // implements witness.Trees.
 type forgedLadder struct {
 	t      testing.TB
@@ -259,8 +259,8 @@ func (f *forgedLadder) Consistency(_ context.Context, _ string, from, to uint64)
 	return hashes, err
 }
 
-// submit submits the forged head to witnesses, in the way that an arena does. It waits
-// until each has answered, and returns the head with their cosignatures.
+// submit submits the forged head to witnesses, as an arena does. It waits until each
+// witness has responded, and returns the head with their cosignatures.
 func (f *forgedLadder) submit(witnesses ...*litewitness) []byte {
 	f.t.Helper()
 	var flags []string
@@ -298,10 +298,10 @@ func (a *witnessedArena) platformKey() ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(seed)
 }
 
-// A dishonest operator shows one ladder to most readers, and another one to a single
-// reader. It can get a cosignature of a witness that has not seen the ladder yet. A
-// reader who requires cosignatures from two of three witnesses rejects the forged
-// ladder, and continues to accept the other one.
+// A dishonest operator shows one ladder to most readers, and a forged one to a single
+// reader. A witness that has not seen the ladder yet cosigns the forged one. A reader
+// who requires cosignatures from two of three witnesses rejects the forged ladder,
+// and still accepts the other one.
 func TestPolicyOfTwoOfThreeRefusesASplitView(t *testing.T) {
 	l := newLitewitnesses(t)
 	one, two, three := l.start("one.example"), l.start("two.example"), l.start("three.example")
@@ -320,7 +320,7 @@ func TestPolicyOfTwoOfThreeRefusesASplitView(t *testing.T) {
 		_, _, err := torchwood.VerifyCheckpoint(signed, policy)
 		require.ErrorContains(t, err, "only 1/2 policy components satisfied")
 	}
-	for _, entries := range []int{1, 1000} { // more than the ladder gets during the test
+	for _, entries := range []int{1, 1000} { // the larger number is more than the ladder gets during the test
 		forged.grow(entries)
 		signed := forged.submit(three)
 		_, _, err := torchwood.VerifyCheckpoint(signed, a.policy(1, three))
@@ -335,7 +335,8 @@ func TestPolicyOfTwoOfThreeRefusesASplitView(t *testing.T) {
 	}
 	refused(forged.submit(one, two, three)) // the first two refuse it
 
-	// Now the operator wants the third witness to cosign the ladder that the others know.
+	// Now the operator wants the third witness to cosign the ladder that the other
+	// two know.
 	a.stop()
 	a.serve(one, two, three)
 	a.awaitHead(2, c.N, policy)

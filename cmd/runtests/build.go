@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// target is a package that is tested with or without the race detector.
+// target is a package to test, with or without the race detector.
 type target struct {
 	pkg  string
 	race bool
 }
 
-// binaries are the built test binaries.
+// binaries holds the built test binaries.
 type binaries struct {
 	test2json string // path of the tool that converts a test's output to events
 	tests     map[target]*binary
@@ -66,7 +66,7 @@ func goOutput(ctx context.Context, arguments ...string) (string, error) {
 }
 
 // runBuilt runs the tests of all targets, as run does, but uses the built binaries.
-// It first starts the targets that took longest in the previous round. Tests spend
+// It starts with the targets that took longest in the previous round. Tests spend
 // most of their time waiting, so runBuilt runs more processes than there are CPU
 // cores.
 func (r *report) runBuilt(ctx context.Context, c conditions, built binaries, targets []target) error {

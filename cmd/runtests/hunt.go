@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// conditions are the settings that vary between rounds. The zero value is a plain
+// conditions holds the settings that vary between rounds. The zero value is a plain
 // run.
 type conditions struct {
 	race    bool
 	procs   int    // GOMAXPROCS of the tests; 0 means unchanged
-	shuffle uint32 // seed of the random order; 0 means in the order of the files
+	shuffle uint32 // seed of the random test order; 0 means the order in the files
 	busy    bool   // whether two busy loops run during the tests
 }
 

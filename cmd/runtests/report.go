@@ -29,7 +29,7 @@ const (
 // of a run. Some CI systems show only the end of the output.
 const excerptLines = 12
 
-// testTimeout is the time after which go test stops the tests of a package.
+// testTimeout is how long go test lets the tests of a package run.
 const testTimeout = "20m"
 
 // event is a line of go test -json (go doc test2json).
@@ -37,7 +37,7 @@ type event struct {
 	Action      string
 	Package     string
 	ImportPath  string // the package of a build
-	FailedBuild string // the failed build that made the package fail
+	FailedBuild string // the package whose failed build made this package fail
 	Test        string
 	Elapsed     float64 // seconds
 	Output      string
@@ -70,8 +70,8 @@ func newReport(progress io.Writer, packages int) *report {
 	return &report{progress: progress, packages: packages, skips: map[string]int{}, output: map[test][]string{}}
 }
 
-// run runs the tests of packages with go test. It returns an error only if go test
-// itself cannot run. Failed tests are added to the report.
+// run runs the tests of packages with go test. It adds failed tests to the report,
+// and returns an error only if go test itself cannot run.
 func (r *report) run(ctx context.Context, c conditions, packages []string) error {
 	arguments := []string{"test", "-json", "-timeout", testTimeout, "-p", fmt.Sprint(runtime.NumCPU())}
 	cmd := exec.CommandContext(ctx, "go", append(append(arguments, c.arguments()...), packages...)...)
@@ -184,9 +184,9 @@ func (r *report) addPackage(c conditions, e event) {
 	}
 }
 
-// unfinished returns the output of a package's unfinished tests, followed by its
-// output outside tests. After a panic in another goroutine, tests are unfinished
-// because go test reports no end for them.
+// unfinished returns the output of a package's unfinished tests, followed by the
+// package's output outside tests. Tests are unfinished after a panic in another
+// goroutine, because go test then reports no end for them.
 func (r *report) unfinished(pkg string) (output []string) {
 	for key, lines := range r.output {
 		if key.pkg == pkg && key.name != "" {
@@ -196,7 +196,7 @@ func (r *report) unfinished(pkg string) (output []string) {
 	return append(output, r.output[test{pkg: pkg}]...)
 }
 
-// counts returns the numbers of tests that ran, failed and were skipped, as text.
+// counts returns, as text, how many tests ran, failed and were skipped.
 func (r *report) counts() string {
 	text := fmt.Sprintf("%d tests run, %d failed, %d skipped", r.passed+r.failed, r.failed, r.skipped)
 	outside := 0
@@ -211,7 +211,7 @@ func (r *report) counts() string {
 	return text
 }
 
-// excerpts returns the first lines of each failure.
+// excerpts returns an excerpt of each failure.
 func (r *report) excerpts() string {
 	var text strings.Builder
 	for _, f := range r.failures {
@@ -220,7 +220,8 @@ func (r *report) excerpts() string {
 	return text.String()
 }
 
-// summary returns counts and the reasons for skipped tests on one line.
+// summary returns one line with the result of counts and the reasons for skipped
+// tests.
 func (r *report) summary() string {
 	var reasons []string
 	for _, why := range slices.Sorted(maps.Keys(r.skips)) {

@@ -98,8 +98,8 @@ func TestRoundsSeeEveryCombination(t *testing.T) {
 	}
 }
 
-// A round runs built test binaries. It reports failed tests, reasons for skips, and
-// panics, as go test does.
+// A round runs the built test binaries. Like go test, it reports failed tests,
+// reasons for skips, and panics.
 func TestARoundReportsFailures(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{

@@ -11,7 +11,7 @@ import (
 	"hexarena/domain/audit"
 )
 
-// noArena is the reason why checks that need an arena were skipped.
+// noArena is the reason for skipping checks that need an arena.
 const noArena = "no arena was given"
 
 // houseHandle is the handle of the account that owns the house bots
@@ -25,7 +25,7 @@ type arenaChecks struct {
 	policy *policy
 	heads  heads
 	saved  *saved
-	batch  int // events of a ladder to request at once
+	batch  int // number of a ladder's events to request in one call
 
 	trees  map[string]*tree // by mode; nil if the arena serves no ladder tree
 	house  map[string]bool  // by bot, as in audit.Evidence
@@ -39,9 +39,9 @@ func newArenaChecks(c calls, h heads, s *saved, p *policy, batch int) *arenaChec
 	}
 }
 
-// gather adds the evidence that the arena publishes about one record: its seating
-// in the ladder tree, and the owners of its bots. If gather finds a difference in
-// the tree, it returns that difference.
+// gather adds the evidence that the arena publishes about one record: the match's
+// seating in the ladder tree, and the owners of its bots. If gather finds a
+// difference in the tree, it returns that difference.
 func (a *arenaChecks) gather(ctx context.Context, r *audit.Record, e *audit.Evidence) (*audit.Difference, error) {
 	e.Seatings, e.HouseBots = nil, a.house
 	if err := a.owners(ctx, r); err != nil {
@@ -129,7 +129,7 @@ func withoutArena(r *audit.Report) {
 }
 
 // unused returns an error if the head that --head names was not compared, because no
-// match has its mode.
+// match has the mode of that head.
 func (a *arenaChecks) unused() error {
 	if s := a.saved; s != nil && s.tree == ladderTree && a.trees[s.mode] == nil {
 		return fmt.Errorf("the head that --head names belongs to the %s ladder, but no match has that mode", s.mode)
@@ -137,8 +137,8 @@ func (a *arenaChecks) unused() error {
 	return a.signed.unused()
 }
 
-// owners determines which of the bots that sent a nonce belong to the house. The
-// leaderboard lists the owners of all bots that have a rated match.
+// owners finds out which of the bots that sent a nonce belong to the house. It reads
+// the leaderboard, which shows the owner of every bot with a rated match.
 func (a *arenaChecks) owners(ctx context.Context, r *audit.Record) error {
 	for _, bot := range r.NoncedBots() {
 		if _, known := a.house[bot]; known {

@@ -16,7 +16,8 @@ import (
 	"hexarena/domain/seed"
 )
 
-// facts contains the data about an arena from its /.well-known/arena.json.
+// facts holds the data that an arena publishes about itself in
+// /.well-known/arena.json.
 type facts struct {
 	platformKey string // base64
 	beacon      []byte // the JSON of its beacon chain; nil without a beacon
@@ -63,8 +64,8 @@ func fetchSeedKeys(ctx context.Context, c calls) (map[string]audit.SeedKey, erro
 
 // beacons returns the chain that --beacon-chain names. The flag contains only the
 // hash and the key of a chain. The period and the first round come from the arena,
-// which is safe because the hash commits to them. If the arena does not supply
-// them, the times of rounds are not checked.
+// which is safe because the hash commits to them. If the arena does not supply them,
+// verify does not check the times of rounds.
 func (c *Cmd) beacons(f facts) ([]audit.Beacon, error) {
 	chain, err := drand.ParseChain(c.BeaconChain)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 const maxRecord = 64 << 20
 
 // Records yields the JSON of each record in a file. The file contains either one
-// record, or one record per line. The yielded bytes are valid only until the next
-// record is read.
+// record, or one record per line. The bytes that it yields are valid only until it
+// reads the next record.
 func Records(file string) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		f, err := os.Open(file)
@@ -31,7 +31,7 @@ func Records(file string) iter.Seq2[[]byte, error] {
 				continue
 			}
 			if first && !json.Valid(line) {
-				yield(readWhole(file)) // the file is one record of several lines
+				yield(readWhole(file)) // the file is a single record on several lines
 				return
 			}
 			first = false

@@ -60,7 +60,7 @@ func openHead(tree string, signed []byte, mode string, key ed25519.PublicKey) (s
 // read returns the remembered head of a tree, or nil if no head is stored.
 func (h heads) read(tree, mode string) (*remembered, error) {
 	if h.folder == "" {
-		return nil, nil //nolint:nilnil // without a stored head, any head is valid
+		return nil, nil //nolint:nilnil // if no head is stored, any head is valid
 	}
 	r := &remembered{file: h.path(tree, mode)}
 	text, err := os.ReadFile(r.file)
@@ -110,7 +110,7 @@ type saved struct {
 // out which of them the head belongs to. It returns nil without a file.
 func readSaved(file string, key ed25519.PublicKey) (*saved, error) {
 	if file == "" {
-		return nil, nil //nolint:nilnil // verifying without a saved head is no error
+		return nil, nil //nolint:nilnil // a saved head is optional
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {

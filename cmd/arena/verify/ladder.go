@@ -39,10 +39,10 @@ type ladderReport struct {
 
 // treeReport describes the signed tree of a ladder's events.
 type treeReport struct {
-	Size         uint64        `json:"size"`                   // checked entries; each is the event of the same revision
-	Newer        uint64        `json:"newer,omitempty"`        // entries after these, which were not checked because no quorum of --policy has cosigned them
+	Size         uint64        `json:"size"`                   // number of checked entries; each is the event at the same revision
+	Newer        uint64        `json:"newer,omitempty"`        // number of later entries; they were not checked, because no quorum of --policy has cosigned them
 	Continues    *uint64       `json:"continues,omitempty"`    // size of the remembered head; nil if none was remembered
-	Results      uint64        `json:"results"`                // leaves; the signed log of results begins with them
+	Results      uint64        `json:"results"`                // number of leaves; the signed log of results begins with them
 	NeverStarted int           `json:"neverStarted"`           // voided matches that never started
 	Witnessed    *uint64       `json:"witnessed,omitempty"`    // size of the newest tree that satisfies --policy
 	Cosigned     []cosignature `json:"cosignatures,omitempty"` // of that tree
@@ -60,7 +60,7 @@ type ladderCheck struct {
 	report ladderReport
 }
 
-// verifyLadder recomputes a ladder from its first match.
+// verifyLadder recomputes a whole ladder, beginning with its first match.
 func (c *Cmd) verifyLadder(ctx context.Context, out, errOut io.Writer) error {
 	l := &ladderCheck{Cmd: c, errOut: errOut, report: ladderReport{Mode: c.Ladder}}
 	closeLog, err := l.open(ctx)
@@ -80,9 +80,9 @@ func (c *Cmd) verifyLadder(ctx context.Context, out, errOut io.Writer) error {
 	return err
 }
 
-// A checkpoint of the ladder's tree may be a moment older than the head of the
-// results. In that case, run recomputes the ladder again. It tries up to
-// ladderTries times in all.
+// The checkpoint of the ladder's tree may be slightly older than the head of the
+// results. In that case, run recomputes the ladder again, up to ladderTries times in
+// all.
 const ladderTries = 2
 
 // errLags means that the head of the results has more results than the ladder's tree
@@ -103,7 +103,8 @@ func (l *ladderCheck) run(ctx context.Context) error {
 		if t, signed, err = l.openTree(ctx); err != nil {
 			return err
 		}
-		// The arena may add a seed key at any time, so read the keys after the head.
+		// The arena may add a seed key at any time, so read the keys only after the
+		// head.
 		if folded, err = l.ladder(ctx); err != nil {
 			return err
 		}
@@ -159,8 +160,8 @@ func (l *ladderCheck) openArena(ctx context.Context) (err error) {
 	return err
 }
 
-// ladder returns the ladder before its first event, with the arena's keys and the
-// trusted beacon.
+// ladder returns an audit.Ladder before its first event, with the arena's keys and
+// the trusted beacon.
 func (l *ladderCheck) ladder(ctx context.Context) (*audit.Ladder, error) {
 	var seedKeys map[string]audit.SeedKey
 	var err error
@@ -171,7 +172,7 @@ func (l *ladderCheck) ladder(ctx context.Context) (*audit.Ladder, error) {
 	}
 	if l.log != nil {
 		// The arena may announce a seed key and seat tables under that key at any
-		// time. So count the events first and read the keys afterwards. Then the
+		// time. So count the events first and read the keys afterwards, so that the
 		// keys include those of all counted events.
 		if l.size, err = sizeInLog(ctx, l.log, l.Ladder); err != nil {
 			return nil, err
@@ -195,8 +196,8 @@ func (l *ladderCheck) ladder(ctx context.Context) (*audit.Ladder, error) {
 	return folded, err
 }
 
-// openTree requests the heads of both trees of the mode. It returns nil without an
-// arena.
+// openTree requests the heads of the mode's two trees. Without an arena, it returns
+// nil.
 func (l *ladderCheck) openTree(ctx context.Context) (*tree, *signedLogs, error) {
 	if l.calls.arena == nil {
 		return nil, nil, nil
@@ -218,8 +219,8 @@ func (l *ladderCheck) openTree(ctx context.Context) (*tree, *signedLogs, error) 
 	return t, signed, cmp.Or(err, l.differs(t.head.Size, d))
 }
 
-// differs turns a difference in a tree into a difference in the ladder. It returns
-// nil if there is no difference.
+// differs turns a difference in a tree into an error about the ladder. It returns nil
+// if there is no difference.
 func (l *ladderCheck) differs(revision uint64, d *audit.Difference) error {
 	if d == nil {
 		return nil
@@ -228,8 +229,8 @@ func (l *ladderCheck) differs(revision uint64, d *audit.Difference) error {
 }
 
 // fold recomputes the events. With a policy, it stops at the size of the tree that
-// witnesses have cosigned. If there is a tree, each event must be an entry of that
-// tree, and the signed head of the results must follow from the tree's leaves.
+// the witnesses have cosigned. If there is a tree, each event must be an entry of
+// that tree, and the signed head of the results must follow from the tree's leaves.
 func (l *ladderCheck) fold(ctx context.Context, folded *audit.Ladder, t *tree, signed *signedLogs) error {
 	if t == nil {
 		return foldLog(ctx, l.log, l.errOut, l.Ladder, l.size, folded)
@@ -275,7 +276,8 @@ func (l *ladderCheck) fold(ctx context.Context, folded *audit.Ladder, t *tree, s
 	return cmp.Or(err, l.differs(t.head.Size, d))
 }
 
-// events yields the events of the log, or else those that the arena serves.
+// events yields the events of the log. Without a log, it yields the events that the
+// arena serves.
 func (l *ladderCheck) events(ctx context.Context, t *tree) iter.Seq2[ladderEvent, error] {
 	if l.log != nil {
 		return eventsInLog(ctx, l.log, l.Ladder, t.size())

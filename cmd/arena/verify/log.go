@@ -24,7 +24,7 @@ import (
 
 // gatherFromLog adds the arena's keys and the ladder to the evidence. It recomputes
 // the whole history of the ladder. If neither a file nor an arena supplies the
-// match's record, it also builds the record from the log.
+// match's record, gatherFromLog also builds the record from the log.
 func (s *matchSource) gatherFromLog(ctx context.Context, errOut io.Writer, e *audit.Evidence) (err error) {
 	mode, fromLog := s.mode, s.file == "" && s.arena == nil
 	var h frames.History
@@ -85,9 +85,9 @@ func FoldLadder(ctx context.Context, log eventstore.Log, errOut io.Writer, mode,
 }
 
 // foldLog adds the first size events of a ladder's stream to l. A caller that needs
-// the arena's keys must determine the size before it reads the keys. If a key is
-// announced in between, only later events use it, and foldLog does not read these
-// events.
+// the arena's keys must first determine the size, and then read the keys. If the
+// arena announces another key in between, only events after the first size events use
+// that key.
 func foldLog(ctx context.Context, log eventstore.Log, errOut io.Writer, mode string, size uint64, l *audit.Ladder) error {
 	return fold(l, mode, size, errOut, eventsInLog(ctx, log, mode, size), nil)
 }
@@ -124,8 +124,8 @@ func eventsInLog(ctx context.Context, log eventstore.Log, mode string, size uint
 	}
 }
 
-// fold adds events to l, and calls after with each event that fits. total is the
-// number of events.
+// fold adds events to l. After each event that fits, it calls the function after.
+// total is the number of events.
 func fold(l *audit.Ladder, mode string, total uint64, errOut io.Writer, events iter.Seq2[ladderEvent, error], after func(ladderEvent) error) error {
 	p := progress.New(errOut, "events")
 	defer p.Finish()

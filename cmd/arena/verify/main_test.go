@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestMain gives the tests their own configuration folder. The tests run in
-// parallel and share this folder. This is safe because their arenas have different
-// platform keys, or because they use --no-remember.
+// TestMain gives the tests their own configuration folder. The tests run in parallel
+// and share this folder. This is safe, because their arenas have different platform
+// keys or they use --no-remember.
 func TestMain(m *testing.M) {
 	folder, err := os.MkdirTemp("", "arena-verify-*")
 	if err == nil {
@@ -19,6 +19,6 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	status := m.Run()
-	_ = os.RemoveAll(folder) // a leftover folder harms no test
+	_ = os.RemoveAll(folder) // a leftover folder does no harm
 	os.Exit(status)
 }

@@ -21,11 +21,11 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// These tests play a dishonest operator who controls everything that the arena
-// serves, and signs it. docs/audit.md lists what makes each fraud visible.
+// In these tests, a dishonest operator controls and signs everything that the arena
+// serves. docs/audit.md says how each fraud becomes visible.
 
-// No matter what an operator changes in the seatings, the checker names the event.
-// A test in domain/audit has more cases.
+// No matter what an operator changes in a seating, the checker names the event. A
+// test in domain/audit has more cases.
 func TestVerifyNamesDishonestSeatings(t *testing.T) {
 	t.Parallel()
 	number := func(data, name string, change func(n int) int) string {
@@ -72,10 +72,10 @@ func TestVerifyNamesDishonestSeatings(t *testing.T) {
 	}
 }
 
-// An operator hides pairs of a seating and a void. With each pair, the operator has
-// re-rolled the seeds. The pairs are in the tree, so the checker counts them by
-// cause. If the operator leaves them out of the served events or out of the tree,
-// the checker reports a difference.
+// To get new seeds, an operator repeatedly seats tables and voids them. The seatings
+// and voids are in the tree, so the checker counts the voids by cause. If the
+// operator leaves them out of the served events or out of the tree, the checker
+// reports a difference.
 func TestVerifyCountsHiddenSeatings(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 1, func(o *sample.Options) { o.Abort = 0 })
@@ -113,9 +113,9 @@ func TestVerifyCountsHiddenSeatings(t *testing.T) {
 	require.Contains(t, errOut, "the ladder only grows")
 }
 
-// An operator aborts a match because of the way it is going. The void is valid, so
-// the checker counts it under its cause. The aborted match stays in the log of
-// results, together with its seed, so anyone can see how the match stood.
+// An operator aborts a match because they do not like how it is going. The void is
+// valid, so the checker only counts it under its cause. The aborted match and its
+// seed stay in the log of results, so anyone can see how the match was going.
 func TestVerifyCountsAnAbortOfADislikedMatch(t *testing.T) {
 	t.Parallel()
 	const last = 3
@@ -134,9 +134,8 @@ func TestVerifyCountsAnAbortOfADislikedMatch(t *testing.T) {
 	require.Contains(t, errOut, "1 results without a leaf in the ladder's tree of 4 events", "a match that had started cannot be shown as never started")
 }
 
-// Only a match that has started has a running wall clock. So the operator cannot
-// hide the record of a match whose wall clock ran out, even by leaving it out of
-// the log of results.
+// A wall clock can run out only if the match has started. So an operator who leaves
+// the record of such a match out of the log of results cannot hide it.
 func TestVerifyNamesAnExpiredMatchWithoutALeaf(t *testing.T) {
 	t.Parallel()
 	const last = 3
@@ -148,7 +147,7 @@ func TestVerifyNamesAnExpiredMatchWithoutALeaf(t *testing.T) {
 	require.Contains(t, errOut, "entry 3: a match whose wall clock ran out, without a leaf; expected the leaf of the match's record, because such a match had started")
 }
 
-// Some seatings fit the rules and are still suspicious. Verify warns about them.
+// Some seatings follow the rules but are still suspicious. Verify warns about them.
 func TestVerifyWarnsAboutSuspiciousSeatings(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 3, func(o *sample.Options) { o.Abort = 0 })
@@ -183,8 +182,9 @@ func TestVerifyWarnsAboutSuspiciousSeatings(t *testing.T) {
 	require.Equal(t, map[string]audit.Warning{audit.WithoutBeacon: {Count: 1, First: 6}}, r.Warnings)
 }
 
-// Without a beacon, an operator can try seed keys until a match suits them. All
-// checks still pass. The result says that the seed contains only the arena's share.
+// Without a beacon, an operator can try seed keys until one gives a convenient match.
+// All checks still pass, but the result says that only the arena contributed to the
+// seed.
 func TestVerifySaysThatSeedsCouldBeGround(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 1, func(o *sample.Options) { o.Beacon, o.Silent = nil, true })
@@ -196,9 +196,8 @@ func TestVerifySaysThatSeedsCouldBeGround(t *testing.T) {
 	require.Contains(t, out, "no table uses a beacon")
 }
 
-// With a beacon, a seed that the operator has searched for does not follow from the
-// round, and a round that the operator has chosen is not the one that the seating
-// names.
+// With a beacon, a seed that the operator has chosen does not follow from the round,
+// and a round that the operator has chosen is not the one that the seating names.
 func TestVerifyNamesGroundSeedsWithABeacon(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 1, nil)
@@ -266,8 +265,8 @@ func TestVerifyNamesAMatchThatTheTreeDidNotSeat(t *testing.T) {
 		s.change(2, func(string) string { return good })
 	}
 
-	// First the served event is right and the tree has a different one. Then it is
-	// the other way round.
+	// First the served event is correct, and the tree contains a different one. Then
+	// the tree is correct, and the served event differs.
 	s.served[2].Data = strings.Replace(good, `"seedKey"`, `"other":1,"seedKey"`, 1)
 	_, errOut, status := s.verify(target, "--no-remember")
 	require.Equal(t, 1, status, errOut)
@@ -296,8 +295,8 @@ func TestVerifyNamesAMatchThatTheTreeDidNotSeat(t *testing.T) {
 	require.Contains(t, errOut, "its size is more than")
 }
 
-// If the arena swaps a nonce, the owner who wrote down the right one can see it.
-// The same applies to the round and the log index in the owner's notes.
+// If the arena replaces a nonce, the owner's notes reveal that. They also reveal a
+// replaced round or log index.
 func TestVerifyNamesASwappedNonce(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 1, func(o *sample.Options) { o.Beacon = nil })
@@ -317,8 +316,8 @@ func TestVerifyNamesASwappedNonce(t *testing.T) {
 	}
 }
 
-// The log of results must contain the same results as the ladder's tree. An
-// operator cannot keep two histories.
+// The log of results must contain the same results as the ladder's tree, so an
+// operator cannot maintain two histories.
 func TestVerifyNamesResultsThatAreNotInTheLadder(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 3, nil)

@@ -15,18 +15,18 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// policy is a file in the format C2SP tlog-policy. It names logs and witnesses, and
-// says which witnesses must cosign a checkpoint.
+// policy holds the contents of a file in the format C2SP tlog-policy. The file names
+// logs and witnesses, and says which witnesses must cosign a checkpoint.
 type policy struct {
 	file      string
 	lines     []string
 	witnesses []witness
 }
 
-// witness is a line of a policy that names a witness.
+// witness is a witness that a line of a policy names.
 type witness struct {
 	*torchwood.CosignatureVerifier
-	name string // in the policy; the name in the key may differ
+	name string // the name in the policy; the key may contain another name
 }
 
 func (w witness) made(s note.Signature) bool { return w.Name() == s.Name && w.KeyHash() == s.Hash }
@@ -40,7 +40,7 @@ type cosignature struct {
 // readPolicy reads the file that --policy names. It returns nil without a file.
 func readPolicy(file string) (*policy, error) {
 	if file == "" {
-		return nil, nil //nolint:nilnil // verifying without a policy is no error
+		return nil, nil //nolint:nilnil // a policy is optional
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -68,9 +68,9 @@ func fields(line string) []string {
 	return strings.Fields(line)
 }
 
-// of returns the policy with only one of its logs. A policy may name several logs, such
-// as the ladders of both modes, but torchwood would require the signatures of all of
-// them.
+// of returns the policy reduced to one of its logs. A policy may name several logs,
+// such as the ladders of both modes, but torchwood would then require signatures by
+// all of them.
 func (p *policy) of(origin, verifierKey string) (torchwood.Policy, error) {
 	named := false
 	kept := slices.DeleteFunc(slices.Clone(p.lines), func(line string) bool {

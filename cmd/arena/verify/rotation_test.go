@@ -39,7 +39,7 @@ func (l *rotatingLog) Read(ctx context.Context, id eventstore.StreamID, from eve
 	}
 }
 
-// rotate adds a seed key and a void match under it.
+// rotate adds a seed key, and a match that was seated under this key and voided.
 func (l *rotatingLog) rotate() {
 	l.added++
 	key := fmt.Appendf(nil, "a seed key of the tests, 32 b, %d", l.added)
@@ -84,7 +84,7 @@ func newRotatingLog(t *testing.T) (log *rotatingLog, matchID string) {
 	return log, play.Complete(ladder.Standard, ids...).State.Started.MatchID
 }
 
-// Verify reads a log while the arena changes its seed key. Verify must know the key
+// Verify reads a log while the arena rotates its seed key. Verify must know the key
 // of every seating that it checks.
 func TestVerifyALogDuringAKeyRotation(t *testing.T) {
 	t.Parallel()

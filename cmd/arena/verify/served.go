@@ -17,7 +17,7 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// maxBatch is the largest number of events that the arena returns at once.
+// maxBatch is the maximum number of events that the arena returns in one response.
 const maxBatch = 500
 
 // ladderEvent is an event of a ladder's stream.
@@ -26,11 +26,11 @@ type ladderEvent struct {
 	at       time.Time
 	name     string
 	data     []byte // exactly as stored
-	leaf     []byte // the hash of the leaf that the event adds to the results; nil if it adds no leaf, or without a tree
+	leaf     []byte // the hash of the leaf that the event adds to the results; nil if it adds no leaf, or if there is no tree
 }
 
-// fetch requests events, beginning at a revision. The arena may return fewer events
-// than the limit.
+// fetch requests events, beginning at revision from. The arena may return fewer
+// events than limit.
 func (t *tree) fetch(ctx context.Context, from uint64, limit int) ([]ladderEvent, *audit.Difference, error) {
 	var body rest.LadderEvents
 	path := fmt.Sprintf("/ladder/%s/events?from=%d&limit=%d", t.mode, from, limit)
@@ -99,8 +99,8 @@ func (e ladderEvent) matches(raw []byte) (leaf []byte, d *audit.Difference) {
 	return leaf, e.leafFits(leaf)
 }
 
-// why returns the reason in a MatchVoided, or an empty string if the data is malformed.
-// The fold of the ladder later rejects malformed data.
+// why returns the reason in a MatchVoided event, or an empty string if the data is
+// malformed. Malformed data is rejected later, when the ladder is folded.
 func (e ladderEvent) why() string {
 	decoded, err := ladder.Decode(e.name, e.data)
 	if v, ok := decoded.(ladder.MatchVoided); err == nil && ok {
@@ -109,9 +109,9 @@ func (e ladderEvent) why() string {
 	return ""
 }
 
-// leafFits requires a leaf for each rated match, and no leaf for a seating. A
-// voided match has a leaf if it had started. A match whose wall clock ran out had
-// always started. A match whose round did not appear had never started.
+// leafFits requires a leaf for each rated match, and no leaf for a seating. A voided
+// match has a leaf if it had started. If its wall clock ran out, it must have
+// started. If its round did not appear, it cannot have started.
 func (e ladderEvent) leafFits(leaf []byte) *audit.Difference {
 	switch e.name {
 	case ladder.MatchVoided{}.EventType():
@@ -133,8 +133,9 @@ func (e ladderEvent) leafFits(leaf []byte) *audit.Difference {
 	return nil
 }
 
-// checked yields events up to the size that the caller accepts, with their leaves.
-// Each event must be the entry of the tree. The error may be a *treeError.
+// checked yields events with their leaves, up to the size that the caller accepts.
+// Each event must match the tree's entry at the same index. The error may be a
+// *treeError.
 func (t *tree) checked(ctx context.Context, events iter.Seq2[ladderEvent, error]) iter.Seq2[ladderEvent, error] {
 	return func(yield func(ladderEvent, error) bool) {
 		next, stop := iter.Pull2(t.entries(ctx))
@@ -171,7 +172,7 @@ func (e ladderEvent) against(next func() ([]byte, error, bool)) (leaf []byte, er
 	return leaf, err
 }
 
-// treeError is the error for a tree that differs.
+// treeError is the error for a difference in a tree.
 type treeError struct {
 	revision uint64
 	*audit.Difference
@@ -239,7 +240,8 @@ func (t *tree) seating(ctx context.Context, revision uint64) (map[string]audit.S
 	return tables, nil, nil
 }
 
-// event returns the event at a revision, from the latest batch if possible.
+// event returns the event at a revision. If the latest batch contains the event, no
+// call is necessary.
 func (t *tree) event(ctx context.Context, revision uint64) (e ladderEvent, d *audit.Difference, err error) {
 	if len(t.page) == 0 || revision < t.page[0].revision || revision > t.page[len(t.page)-1].revision {
 		if t.page, d, err = t.fetch(ctx, revision, t.batch); d != nil || err != nil {

@@ -17,9 +17,8 @@ import (
 // checkSigned is the name of the check that a match is in the arena's signed log.
 const checkSigned = "signed log"
 
-// The arena adds a match to the signed log a moment after the match ends. So a
-// check asks for the match up to signedTries times, and waits signedWait between
-// two tries.
+// The arena adds a match to the signed log shortly after the match ends. So a check
+// asks for the match up to signedTries times, and waits signedWait between tries.
 const (
 	signedTries = 6
 	signedWait  = 500 * time.Millisecond
@@ -32,7 +31,7 @@ type signedLogs struct {
 	calls
 	remember  heads
 	key       ed25519.PublicKey
-	unmatched string                    // mode of the saved head; empty once that head has been compared
+	unmatched string                    // mode of the head that --head names; empty once that head has been compared
 	heads     map[string]signedlog.Head // the newest head of each mode
 	compared  map[string]bool           // by mode: whether a head was compared with the remembered one
 	computed  map[string]bool           // by mode: whether heads contains a head that was computed from a ladder's tree
@@ -51,8 +50,8 @@ func describe(h signedlog.Head) string {
 	return fmt.Sprintf("%d results with the root %s", h.Size, base64.StdEncoding.EncodeToString(h.Root))
 }
 
-// check requires that the record is a leaf of its mode's signed log. It returns an
-// error if the arena returned no usable response.
+// check requires that the record is a leaf of its mode's signed log. If the arena
+// gives no usable response, check returns an error.
 func (l *signedLogs) check(ctx context.Context, text []byte, r *audit.Report) error {
 	d, err := l.included(ctx, text, r.Match, r.Mode)
 	if err != nil {
@@ -105,8 +104,8 @@ func (l *signedLogs) included(ctx context.Context, text []byte, id, mode string)
 }
 
 // advance requests the current head, which must continue the newest known head and
-// the remembered one. A server may lag behind another server of the same arena, so
-// if a head is too small, advance requests it again.
+// the remembered one. One server of an arena may lag behind another, so if the head
+// is too small, advance requests it again.
 func (l *signedLogs) advance(ctx context.Context, mode string) (d *audit.Difference, err error) {
 	for try := 1; ; try++ {
 		var again bool
@@ -161,8 +160,8 @@ func (l *signedLogs) try(ctx context.Context, mode string) (d *audit.Difference,
 	return nil, false, l.remember.write(resultsTree, mode, h, text)
 }
 
-// follows requires that the current head continues a head that was computed from
-// the leaves in a ladder's tree. Then both trees contain the same results.
+// follows requires that the current head continues a head that was computed from the
+// leaves in a ladder's tree. This ensures that both trees contain the same results.
 func (l *signedLogs) follows(ctx context.Context, mode string, computed signedlog.Head) (*audit.Difference, error) {
 	if d, err := l.advance(ctx, mode); d != nil || err != nil {
 		return d, err

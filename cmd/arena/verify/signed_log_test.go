@@ -27,15 +27,15 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// fakeArena serves records and a signed log of these records. A test can make it
-// return false responses.
+// fakeArena serves records and a signed log of these records. Tests can make its
+// responses false.
 type fakeArena struct {
 	*httptest.Server
 	key     ed25519.PrivateKey
 	records [][]byte
 	leaves  [][]byte // leaves of the tree; at first, the leaves of the records
 	lie     func(path string, answer []byte) []byte
-	busy    int                          // number of calls to reject before the next call succeeds
+	busy    int                          // number of calls to reject before a call succeeds
 	more    func(r *http.Request) []byte // responds to other calls; may be nil
 }
 
@@ -161,7 +161,7 @@ func (s *fakeArena) id(t *testing.T, i int) string {
 	return r.ID
 }
 
-// keep writes a head to a file.
+// keep writes a head to a file, and returns the file's path.
 func keep(t *testing.T, head []byte) string {
 	name := filepath.Join(t.TempDir(), "head")
 	require.NoError(t, os.WriteFile(name, head, 0o600))
@@ -187,7 +187,7 @@ func TestVerifyChecksTheSignedLog(t *testing.T) {
 	require.Regexp(t, `(?m)^signed log +not checked: no arena was given$`, out)
 }
 
-// The check finds every leaf, head or proof that was changed or dropped.
+// The check finds every changed or missing leaf, head and proof.
 func TestVerifyFindsWhatTheSignedLogHides(t *testing.T) {
 	t.Parallel()
 	s := newFakeArena(t, 5)
@@ -244,8 +244,8 @@ func TestVerifyFindsWhatTheSignedLogHides(t *testing.T) {
 	}
 }
 
-// An arena that returns the record of another match hides the requested record.
-// That is a difference even if the other record is correct.
+// An arena that returns the record of another match hides the requested one. This is
+// a difference, even if the other record is correct.
 func TestVerifyRefusesTheRecordOfAnotherMatch(t *testing.T) {
 	t.Parallel()
 	s := newFakeArena(t, 2)
@@ -261,8 +261,8 @@ func TestVerifyRefusesTheRecordOfAnotherMatch(t *testing.T) {
 	require.Contains(t, errOut, "the log has match "+given+"; expected match "+asked)
 }
 
-// The tree is a fold of the event log, so a saved head can be recomputed from the
-// matches in the log. A head that belongs to another log is a difference.
+// A saved head can be recomputed from the matches in the event log. A head of another
+// log is a difference.
 func TestVerifyRecomputesAHead(t *testing.T) {
 	t.Parallel()
 	log := memory.New()

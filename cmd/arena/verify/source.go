@@ -18,8 +18,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// matchSource yields the records to verify. It reads them from a file, if one is
-// named. Otherwise it reads one record from an arena, or else from the log.
+// matchSource yields the records to verify. If a file is named, it reads all records
+// in the file. Otherwise it reads one record, from an arena or else from the log.
 type matchSource struct {
 	file  string
 	id    string         // id of the only match; unused with a file
@@ -29,7 +29,7 @@ type matchSource struct {
 	close func()         // closes the log
 	total int            // number of records
 	ids   []string       // ids of the records; for a file, only if there is a log
-	mode  string         // mode of the records, once a record was read; for a file, only if there is a log
+	mode  string         // mode of the records, once a record has been read; for a file, only if there is a log
 	text  []byte         // JSON of the only record; unused with a file
 }
 
@@ -99,8 +99,8 @@ func openLog(ctx context.Context, connection string) (log eventstore.Log, closeL
 	return opened, func() { _ = opened.Close() }, nil // nothing was written
 }
 
-// openFile counts the records of the file. With a log, it also collects the
-// records' ids, because the ladder is compared with each of them. Then all records
+// openFile counts the records in the file. With a log, it also collects the records'
+// ids, because each record is compared with the ladder. In that case, all records
 // must have the same mode, because only one ladder is recomputed.
 func (s *matchSource) openFile(withIDs bool) error {
 	if s.file == "" {
@@ -152,7 +152,7 @@ func (s *matchSource) fetch(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if r.ID != s.id { // the record may be correct, but it belongs to another match
+	if r.ID != s.id { // the record belongs to another match, even if it is correct
 		return &matchDifference{s.id, &audit.Difference{Check: audit.CheckRecord, Log: "match " + r.ID, Follows: "match " + s.id}}
 	}
 	s.text, s.mode = a.Body, r.Mode

@@ -15,7 +15,7 @@ type tally struct {
 	Matches    int               `json:"matches"`
 	Events     int               `json:"events"`
 	Checks     []checkTally      `json:"checks"`
-	SeedFrom   map[string]int    `json:"seedFrom,omitempty"` // number of matches for each description of who shared in the seed
+	SeedFrom   map[string]int    `json:"seedFrom,omitempty"` // by description of who contributed to the seed: the number of matches
 	Match      string            `json:"match,omitempty"`    // the only match, or the match that differs
 	Difference *audit.Difference `json:"difference,omitempty"`
 }
@@ -23,7 +23,7 @@ type tally struct {
 // checkTally sums one check over all matches.
 type checkTally struct {
 	Name    string `json:"name"`
-	Matches int    `json:"matches"` // number of matches in which the check was made
+	Matches int    `json:"matches"` // number of matches in which the check was performed
 	Count   int    `json:"count"`   // number of compared values
 	Because string `json:"because,omitempty"`
 }
@@ -107,7 +107,7 @@ func (t *tally) print(w io.Writer) {
 	}
 }
 
-// printSeeds says whose shares went into the seeds.
+// printSeeds prints who contributed to the seeds.
 func (t *tally) printSeeds(w io.Writer) {
 	for _, who := range slices.Sorted(maps.Keys(t.SeedFrom)) {
 		of := ""

@@ -34,16 +34,16 @@ type tree struct {
 	policy *policy // nil without --policy
 
 	saved  *remembered    // the head of this tree that --head names, or nil
-	head   signedlog.Head // without a root before the first checkpoint
+	head   signedlog.Head // has no root before the first checkpoint
 	before *remembered    // the remembered head that the first checkpoint continues, or nil
 
 	witnessed signedlog.Head // the newest head that satisfies the policy; it has no more events than head
-	cosigned  []cosignature  // of witnessed, by witnesses of the policy
+	cosigned  []cosignature  // cosignatures of witnessed, by witnesses of the policy
 
 	tiles  map[tlog.Tile][]byte
-	failed error // of the latest call for a tile
+	failed error // error of the latest call for a tile
 
-	batch  int           // events that seatings requests at once
+	batch  int           // number of events that seatings requests in one call
 	page   []ladderEvent // the latest batch
 	tables seatings      // the latest seating
 }
@@ -69,8 +69,8 @@ func describeTree(h signedlog.Head) string {
 }
 
 // advance requests the current checkpoint. The checkpoint must continue the newest
-// known head, and its tree must satisfy the policy. A server may lag behind another
-// server of the same arena, and witnesses need a moment, so advance tries up to
+// known head, and its tree must satisfy the policy. One server of an arena may lag
+// behind another, and witnesses need a moment to cosign, so advance tries up to
 // signedTries times.
 func (t *tree) advance(ctx context.Context) (d *audit.Difference, err error) {
 	for try := 1; ; try++ {
@@ -139,8 +139,8 @@ func (t *tree) open(signed []byte) (h signedlog.Head, d *audit.Difference) {
 	return h, nil
 }
 
-// size is the number of events that the caller may accept. With a policy, these are
-// only the events that the policy's witnesses have cosigned.
+// size returns the number of events that the caller may accept. With a policy, the
+// caller may accept only the events that the policy's witnesses have cosigned.
 func (t *tree) size() uint64 {
 	if t.policy != nil {
 		return t.witnessed.Size
@@ -148,11 +148,11 @@ func (t *tree) size() uint64 {
 	return t.head.Size
 }
 
-// quorum finds a checkpoint that satisfies the policy. The newest checkpoint may
-// not have its cosignatures yet. So quorum also requests the newest checkpoint with
-// at least 1 cosignature, with at least 2, and so on (docs/protocol.md, "Witnesses
-// of the ladder tree"). A cosigned tree without events says nothing about the
-// events of the ladder, so it does not satisfy the policy.
+// quorum finds a checkpoint that satisfies the policy. The newest checkpoint may not
+// have its cosignatures yet. So quorum also requests the newest checkpoint that has
+// at least 1 cosignature, at least 2, and so on (docs/protocol.md, "Witnesses of the
+// ladder tree"). A cosigned tree without events proves nothing about the ladder's
+// events, so it does not satisfy the policy.
 func (t *tree) quorum(ctx context.Context, newest []byte) (*audit.Difference, error) {
 	missing := ""
 	for n, signed := 1, newest; signed != nil; n++ {
@@ -186,8 +186,8 @@ func (t *tree) quorum(ctx context.Context, newest []byte) (*audit.Difference, er
 	}, nil
 }
 
-// agree requires that one of two trees is the beginning of the other: the cosigned
-// tree and the newest tree.
+// agree requires that the cosigned tree is the beginning of the newest tree, or the
+// other way round.
 func (t *tree) agree(ctx context.Context, cosigned signedlog.Head, signed []byte) (*audit.Difference, error) {
 	small, large := cosigned, t.head
 	if small.Size > large.Size {
@@ -207,8 +207,8 @@ func (t *tree) agree(ctx context.Context, cosigned signedlog.Head, signed []byte
 	return nil, t.heads.write(ladderTree, t.mode, cosigned, signed)
 }
 
-// earlier returns the heads that the next checkpoint must continue. At first, these
-// are the remembered head and the head that --head names.
+// earlier returns the heads that the next checkpoint must continue. For the first
+// checkpoint, these are the remembered head and the head that --head names.
 func (t *tree) earlier() (list []remembered, err error) {
 	if t.head.Root != nil {
 		return []remembered{{Head: t.head}}, nil
@@ -225,7 +225,7 @@ func (t *tree) earlier() (list []remembered, err error) {
 }
 
 // continues requires that the tree of head begins with the whole earlier tree,
-// unchanged. It proves this with the tiles of the tree.
+// unchanged. It checks this with the tiles of the tree.
 func (t *tree) continues(ctx context.Context, head signedlog.Head, signed []byte, before remembered) (d *audit.Difference, again bool, err error) {
 	expected := "a head that continues the earlier one: " + describeTree(before.Head)
 	if before.file != "" {
@@ -295,8 +295,8 @@ func (t *tree) ReadTiles(ctx context.Context, tiles []tlog.Tile) ([][]byte, erro
 	return list, nil
 }
 
-// SaveTiles implements torchwood.TileReader. It caches authenticated tiles of
-// hashes. Entries are read only once, so they are not cached.
+// SaveTiles implements torchwood.TileReader. It caches authenticated tiles of hashes.
+// It does not cache entries, because each entry is read only once.
 func (t *tree) SaveTiles(tiles []tlog.Tile, data [][]byte) {
 	for i, tile := range tiles {
 		if tile.L >= 0 {
@@ -318,8 +318,7 @@ func (t *tree) ReadEndpoint(ctx context.Context, path string) ([]byte, error) {
 	return data, err
 }
 
-// shortenText shortens a text that should be a checkpoint, so that it fits on one
-// line.
+// shortenText shortens text to one line. The text should have been a checkpoint.
 func shortenText(text []byte) string {
 	const most = 400
 	if len(text) > most {

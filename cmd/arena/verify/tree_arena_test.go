@@ -45,11 +45,11 @@ func newTestChain(t testing.TB) testChain {
 
 func (c testChain) sign(round uint64) []byte { return bls.Sign(c.key, beacon.Message(round)) }
 
-// flag is the chain as a value of --beacon-chain.
+// flag returns the chain as a value of --beacon-chain.
 func (c testChain) flag() string { return c.Hash + ":" + hex.EncodeToString(c.PublicKey) }
 
-// treeArena is a fakeArena that also serves the tree of its ladder. An operator can
-// change the served events and the entries of the tree.
+// treeArena is a fakeArena that also serves the tree of its ladder. A test can change
+// the served events and the entries of the tree, as a dishonest operator could.
 type treeArena struct {
 	*fakeArena
 
@@ -65,8 +65,8 @@ type treeArena struct {
 	cosigned  []byte            // the checkpoint that has cosignatures; nil if the newest one has them
 }
 
-// newTreeArena serves an arena with a beacon after some ticks. Every third match is
-// aborted.
+// newTreeArena serves an arena with a beacon, after the given number of ticks. Every
+// third match is aborted.
 func newTreeArena(t *testing.T, ticks int, change func(o *sample.Options)) *treeArena {
 	t.Helper()
 	s := &treeArena{fakeArena: serveArena(t), t: t, chain: newTestChain(t), owners: map[string]string{}, size: -1}
@@ -96,7 +96,7 @@ func (s *treeArena) publish() {
 }
 
 // append adds an event to the served events and to the tree. If the event closes a
-// match that has a record, the leaf is that of the record.
+// match that has a record, its entry contains the leaf of that record.
 func (s *treeArena) append(name string, at time.Time, data string) {
 	n := len(s.served)
 	s.served = append(s.served, rest.LadderEvent{Revision: n, Type: name, At: rest.FormatTime(at), Data: data})
@@ -126,7 +126,7 @@ func (s *treeArena) change(revision int, replace func(data string) string) {
 	s.entries[revision] = signedlog.Entry(uint64(revision), e.Type, []byte(changed), s.leafOf(e.Type, changed))
 }
 
-// stored computes the hashes of the tree.
+// stored computes the hashes of the tree from its entries.
 func (s *treeArena) stored() (tlog.HashReader, tlog.Tree) {
 	var stored []tlog.Hash
 	reader := tlog.HashReaderFunc(func(indexes []int64) (list []tlog.Hash, err error) {
@@ -149,7 +149,7 @@ func (s *treeArena) stored() (tlog.HashReader, tlog.Tree) {
 	return reader, tlog.Tree{N: int64(len(entries)), Hash: root}
 }
 
-// checkpoint returns the signed checkpoint with the cosignatures of the witnesses.
+// checkpoint returns the signed checkpoint, with the witnesses' cosignatures.
 func (s *treeArena) checkpoint() []byte {
 	_, tree := s.stored()
 	signed, err := signedlog.Sign(signedlog.Head{Origin: s.origin(), Size: uint64(tree.N), Root: tree.Hash[:]}, s.key)
@@ -166,7 +166,7 @@ func (s *treeArena) checkpoint() []byte {
 
 func (s *treeArena) origin() string { return signedlog.LadderOrigin("arena.example", ladder.Standard) }
 
-// respond responds to the calls that read the ladder.
+// respond handles the calls that read the ladder.
 func (s *treeArena) respond(r *http.Request) []byte {
 	encode := func(v any) []byte {
 		b, err := json.Marshal(v)

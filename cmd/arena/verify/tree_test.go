@@ -23,8 +23,8 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// An auditor needs only REST to recompute a ladder. The next run continues the
-// remembered heads.
+// An auditor needs only REST to recompute a ladder. In the next run, the heads must
+// continue the remembered ones.
 func TestVerifyALadderOverREST(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 6, nil)
@@ -84,7 +84,7 @@ func TestVerifyALadderOfSeveralTiles(t *testing.T) {
 	out, errOut, status := s.ladder()
 	require.Zero(t, status, errOut)
 	require.Regexp(t, `the events are the 6\d\d entries`, out)
-	for _, size := range []int{300, 512, -1} { // the head in each run continues the head in the run before
+	for _, size := range []int{300, 512, -1} { // the head in each run continues the head from the previous run
 		s.size = size
 		_, errOut, status = s.ladder("--no-remember", "--head", keep(t, s.checkpoint()))
 		require.Zero(t, status, errOut)
@@ -93,9 +93,8 @@ func TestVerifyALadderOfSeveralTiles(t *testing.T) {
 	}
 }
 
-// An arena shows this reader one tree, and other people another. After that, it can
-// neither show the reader the tree of the others, nor show the others the reader's
-// tree.
+// An arena shows one tree to one reader, and a different tree to another reader.
+// After that, it cannot switch either reader to the other tree without being noticed.
 func TestVerifyNamesAForkedTree(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 3, nil)
@@ -160,8 +159,8 @@ func TestVerifyNamesAHiddenTree(t *testing.T) {
 	require.Equal(t, 1, status, errOut)
 }
 
-// If the matches of an arena use a beacon, the arena cannot hide its whole tree and
-// pass as an older version.
+// If an arena's matches use a beacon, the arena cannot hide its whole tree and
+// pretend to be an older version.
 func TestVerifyNamesAHiddenTreeOfAnArenaWithABeacon(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 1, nil)
@@ -176,8 +175,8 @@ func TestVerifyNamesAHiddenTreeOfAnArenaWithABeacon(t *testing.T) {
 	require.Contains(t, errOut, "every arena with a beacon has a ladder tree")
 }
 
-// The keys are read after the head, so a key that is added between these two reads
-// is known. The Python checker reads them in the same order.
+// Verify reads the keys after the head, so it knows a key that is added between the
+// two reads. The Python checker reads them in the same order.
 func TestVerifyReadsKeysAfterTheHead(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 1, nil)
@@ -202,7 +201,7 @@ func TestVerifyReadsKeysAfterTheHead(t *testing.T) {
 	require.Contains(t, string(out), "; 1 commitments; ")
 }
 
-// Verify also remembers the tree of results.
+// Verify also remembers heads of the tree of results.
 func TestVerifyNamesAForkedLogOfResults(t *testing.T) {
 	t.Parallel()
 	s := newFakeArena(t, 3)
@@ -223,7 +222,7 @@ func TestVerifyNamesAForkedLogOfResults(t *testing.T) {
 	require.Zero(t, status, errOut)
 }
 
-// headFile is the file of a remembered head.
+// headFile returns the path of the file with the remembered head of a tree.
 func headFile(t *testing.T, s *treeArena, tree string) string {
 	t.Helper()
 	h, err := openHeads(s.public(), true)
@@ -231,8 +230,8 @@ func headFile(t *testing.T, s *treeArena, tree string) string {
 	return h.path(tree, "standard")
 }
 
-// Only the user can read remembered heads. If a file is damaged, the error names
-// it, and the file is not replaced.
+// Only the user can read the files of remembered heads. If a file is damaged, the
+// error names the file, and verify does not replace it.
 func TestRememberedHeadsAreFiles(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 2, nil)
@@ -275,7 +274,8 @@ func policyFile(t *testing.T, log string, witnesses ...*torchwood.CosignatureSig
 	return name
 }
 
-// A policy of 2 of 3 witnesses rejects a view that fewer witnesses have seen.
+// A policy that requires 2 of 3 witnesses rejects a tree that fewer witnesses have
+// seen.
 func TestVerifyDemandsThePolicysQuorum(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 2, nil)
@@ -295,8 +295,8 @@ func TestVerifyDemandsThePolicysQuorum(t *testing.T) {
 	require.Zero(t, status, errOut)
 	require.Regexp(t, `(?m)^witnesses +2 correct$`, out)
 
-	// The newest checkpoint has no cosignatures yet, but an earlier one has them. A
-	// match that was seated after that checkpoint is not accepted.
+	// The newest checkpoint has no cosignatures yet, but an earlier one has. Verify
+	// does not accept a match that was seated after the earlier one.
 	earlier := s.checkpoint()
 	s.add(t, s.arena.Tick()...)
 	s.witnesses = nil
@@ -323,7 +323,7 @@ func TestVerifyDemandsThePolicysQuorum(t *testing.T) {
 	s.publish()
 
 	// The operator shows this reader another tree. Only the operator's own witness
-	// signs both.
+	// signs both trees.
 	s.witnesses = []*torchwood.CosignatureSigner{w[2], newWitness(t, "one")}
 	s.arena.SeatAndVoid("operator")
 	s.publish()
@@ -348,8 +348,8 @@ func TestVerifyDemandsThePolicysQuorum(t *testing.T) {
 	}
 }
 
-// After the cosigned head, an operator shows this reader events that no witness has
-// seen. Verify does not count them, even if they are correct.
+// An operator shows this reader events after the cosigned head, which no witness has
+// seen. Verify does not count these events, even if they are correct.
 func TestVerifyStopsAtTheCosignedHead(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 2, nil)
@@ -363,7 +363,7 @@ func TestVerifyStopsAtTheCosignedHead(t *testing.T) {
 	empty := s.checkpoint()
 	s.witnesses, s.size = nil, -1
 
-	for range 3 { // a different continuation than the one that others see
+	for range 3 { // the tree continues differently than the one that others see
 		s.arena.SeatAndVoid(ladder.WhyOperator)
 	}
 	s.publish()
@@ -397,7 +397,7 @@ func vkeyOfAnother(t *testing.T) string {
 	return key
 }
 
-// Only bots whose owner is not the house count as sharing in a seed.
+// The bots of the house do not count as contributors to a seed.
 func TestVerifySaysWhoSharedInASeed(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 1, func(o *sample.Options) { o.Beacon = nil })

@@ -34,7 +34,7 @@ type Cmd struct {
 	JSON        bool   `name:"json" help:"Print one JSON object."`
 }
 
-// Validate is called by the flag parser.
+// Validate checks the flags. The flag parser calls it.
 func (c *Cmd) Validate() error {
 	switch {
 	case c.Ladder != "" && (c.What != "" || c.Nonces != ""):
@@ -123,7 +123,7 @@ func (c *Cmd) arenaChecks(source *matchSource) (*arenaChecks, error) {
 				return nil, fmt.Errorf("%s needs --arena, or the match's address", flag)
 			}
 		}
-		return nil, nil //nolint:nilnil // verifying without an arena is no error
+		return nil, nil //nolint:nilnil // an arena is optional
 	}
 	trust, err := c.trust(source.facts)
 	if err != nil {
@@ -136,7 +136,8 @@ func (c *Cmd) arenaChecks(source *matchSource) (*arenaChecks, error) {
 	return newArenaChecks(calls{source.arena}, trust.heads, trust.saved, trust.policy, batch), nil
 }
 
-// trust contains the heads and the policy that an arena's trees must satisfy.
+// trust holds the heads that an arena's trees must continue, and the policy that they
+// must satisfy.
 type trust struct {
 	heads  heads
 	saved  *saved
@@ -180,8 +181,8 @@ func verifyAll(ctx context.Context, errOut io.Writer, source *matchSource, evide
 	return total, nil
 }
 
-// recompute checks one record, and compares it with its arena's trees unless arena
-// is nil.
+// recompute checks one record. Unless arena is nil, it also compares the record with
+// the arena's trees.
 func recompute(ctx context.Context, text []byte, e audit.Evidence, arena *arenaChecks) (audit.Report, error) {
 	r, err := audit.Parse(text)
 	if err != nil {

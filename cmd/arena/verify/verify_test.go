@@ -82,7 +82,7 @@ func TestVerifyFiles(t *testing.T) {
 	require.NotNil(t, printed.Difference)
 }
 
-// An owner's notes are compared with the record. A wrong note is a difference.
+// Verify compares an owner's notes with the record. A wrong note is a difference.
 func TestVerifyNotes(t *testing.T) {
 	t.Parallel()
 	record := sample.New(sample.Options{Chance: 1, Bots: 4}).Tick()[0]
@@ -107,8 +107,8 @@ type namedRecord struct {
 	Proof struct{ Table, Nonces []string }
 }
 
-// Input that cannot be verified is not a difference. The exit status is then 2, and
-// one line explains the reason.
+// Input that cannot be verified is not a difference. In that case, the exit status is
+// 2, and one line gives the reason.
 func TestVerifyMisuse(t *testing.T) {
 	t.Parallel()
 	empty := filepath.Join(t.TempDir(), "empty")
