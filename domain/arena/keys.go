@@ -30,7 +30,7 @@ type SeedKeyAdded struct {
 	Hash Hash   `json:"hash"`
 }
 
-// SeedKeyRetired records that no more tables will be seated under a seed key.
+// SeedKeyRetired records that the arena will seat no more tables under a seed key.
 type SeedKeyRetired struct {
 	ID     string `json:"id"`
 	Reason string `json:"reason,omitempty"` // from the operator
@@ -79,7 +79,7 @@ func DecodeKeys(eventType string, data []byte) (Event, error) {
 // Keys is the state of arena-keys. The zero value means that the arena has
 // never started.
 type Keys struct {
-	Platform PublicKey // the key in use; zero until the arena starts for the first time
+	Platform PublicKey // the key in use; zero before the arena's first start
 	Email    []Hash    // in the order they were added; the last one is in use
 	Seeds    []SeedKey // in the order they were added
 }
@@ -194,10 +194,10 @@ func (k Keys) Rotate(to HeldSeed, reason string) ([]Event, error) {
 	return events, nil
 }
 
-// Check returns a one-line error if an arena with the secrets h must not start on
-// this log. h must have the log's platform key and email key. A player also needs
-// every seed key in use. h may also contain keys that are not in the log yet, because
-// a rotation writes the secrets file before it appends to the log.
+// Check returns a one-line error if an arena with the secrets h must not start on the
+// log. h must have the log's platform key and email key. A player also needs every
+// seed key in use. h may also contain keys that are not in the log yet, because a
+// rotation writes the secrets file before it appends to the log.
 func (k Keys) Check(h Held, player bool) error {
 	if h.Platform != k.Platform {
 		return fmt.Errorf("the platform key is %s, but the log names %s", h.Platform, k.Platform)

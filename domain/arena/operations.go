@@ -8,8 +8,7 @@ import (
 	"hexarena/domain/event"
 )
 
-// DrainStarted stops the seating of tables. Running matches continue to their
-// end.
+// DrainStarted stops the seating of tables. Running matches continue until they end.
 type DrainStarted struct {
 	Reason string `json:"reason"`
 }

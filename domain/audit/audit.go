@@ -1,8 +1,8 @@
-// Package audit recomputes an ended match from public data. The data is the
-// record of GET /matches/{id} and, if the caller has them, the ladder, the
-// arena's keys and an owner's notes. The package follows docs/audit.md, as the
-// checkers in other languages do. It trusts nothing that it reads. It does no
-// I/O: callers pass the data.
+// Package audit recomputes an ended match from public data. This data is the record
+// that GET /matches/{id} returns and, if the caller has them, the ladder, the arena's
+// keys and an owner's notes. Like the checkers in other languages, the package
+// follows docs/audit.md. It trusts nothing that it reads. It does no I/O: callers
+// pass in the data.
 //
 // Parse reads a record. Match recomputes the match up to the first difference.
 // Ladder recomputes a whole ladder.
@@ -56,7 +56,7 @@ type Check struct {
 	Name    string `json:"name"`
 	Made    bool   `json:"made"`
 	Count   int    `json:"count"`             // number of compared values: rolls, answers, …
-	Because string `json:"because,omitempty"` // the reason if the check, or a part of it, was skipped
+	Because string `json:"because,omitempty"` // the reason if all or part of the check was skipped
 }
 
 // Difference describes the first place where the log differs from the recomputed
@@ -96,9 +96,9 @@ type Evidence struct {
 	Ladder      *Ladder            // must watch the match (see NewLadder); nil if unknown
 	Seatings    map[string]Seating // from the ladder's signed tree, by match; nil if the tree is unknown
 	Beacons     []Beacon           // the chains that the caller trusts
-	HouseBots   map[string]bool    // by bot: whether the house owns the bot; a bot that is missing here has an unknown owner
+	HouseBots   map[string]bool    // by bot: whether the house owns the bot; if a bot is missing, its owner is unknown
 	Notes       map[string][]Note  // an owner's notes, by match; nil if unknown
-	Required    bool               // the record comes from an arena, so it must have a proof
+	Required    bool               // whether the record comes from an arena, so that it must have a proof
 }
 
 // Beacon is a chain that the caller trusts. Verify checks the signature of a round.
@@ -193,7 +193,7 @@ func shorten(raw string) string {
 	return strings.ToValidUTF8(raw[:most], "") + "…"
 }
 
-// inJSON writes an expected value in the format of the log.
+// inJSON returns an expected value in the format of the log.
 func inJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -51,8 +51,8 @@ func seatOrNobody(seat *int) int {
 }
 
 // readEvent reads an event of a replay. Unknown fields are errors, because the audit
-// could not check their values. before is the time of the previous event, which is
-// known to be valid. It is empty for the first event.
+// cannot check their values. before is the time of the previous event, which is known
+// to be valid. It is empty for the first event.
 func readEvent(r *strictjson.Reader, before string) event {
 	e := event{seat: nobody}
 	var data string

@@ -93,7 +93,7 @@ type forgery struct {
 	name   string
 	forge  func(f forged) int
 	check  string // the check that finds it
-	inside bool   // whether the audit finds the forgery with only the record
+	inside bool   // whether the record is enough for the audit to find the forgery
 }
 
 // on calls forge and returns the seq of the event at index i. If i is negative, on
@@ -106,7 +106,7 @@ func on(i int, forge func()) int {
 	return i + 1
 }
 
-// behind is like on, for a forgery that the audit finds only n events later.
+// behind is like on, but for a forgery that the audit finds only n events later.
 func behind(n, i int, forge func()) int {
 	if i < 0 {
 		return -1

@@ -10,9 +10,9 @@ import (
 	"hexarena/domain/strictjson"
 )
 
-// decodeLadder reads a stored event strictly, so that all readers of a log read
-// the same values. The time of a tick cannot be recomputed, so decodeLadder
-// checks only its format.
+// decodeLadder reads a stored event strictly, so that all readers of a log read the
+// same values. Nobody can recompute the time of a tick, so decodeLadder checks only
+// its format.
 func decodeLadder(eventType string, data []byte) (ladder.Event, error) {
 	r := strictjson.New(data)
 	var e ladder.Event

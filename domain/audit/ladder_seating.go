@@ -67,9 +67,9 @@ func (l *Ladder) tables(e ladder.TablesSeated) *LadderDifference {
 }
 
 // repeat seats the listed candidates again, with the event's tick and rest time. The
-// result must be the same tables as in the event. The list must be in ladder order,
-// and it must not contain a bot that is resting or in a match. Events from older
-// arenas list no candidates.
+// result must be the same tables as in the event. The list of candidates must be in
+// ladder order, and must not contain a bot that is resting or in a match. Events from
+// older arenas list no candidates.
 func (l *Ladder) repeat(e ladder.TablesSeated) *LadderDifference {
 	if e.Candidates == nil {
 		if l.Totals.Repeated > 0 {

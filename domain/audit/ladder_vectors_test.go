@@ -234,9 +234,9 @@ func (l ladderVector) recomputed(t testing.TB) int {
 	return len(l.Events)
 }
 
-// The arena's checker accepts the ladders of the vectors, and finds each forgery
-// at the revision that the vector states. The arena's trees have the same heads
-// as the vectors.
+// The arena's checker accepts the ladders in the vectors, and finds each forgery at
+// the revision that its vector names. The arena's trees have the same heads as the
+// vectors.
 func TestVectorsOfLadders(t *testing.T) {
 	v := readVectors(t)
 	for _, l := range v.Ladders {

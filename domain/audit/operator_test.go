@@ -255,8 +255,8 @@ func TestNotesOfARound(t *testing.T) {
 	require.ErrorContains(t, r.Difference, fmt.Sprintf("was shown round %d", named+1))
 }
 
-// An operator changes the seatings of a ladder. Each test names the event at
-// which both checkers find the change.
+// An operator changes the seatings of a ladder. Each case names the event at which
+// both checkers find the change.
 func TestDishonestSeatingsAreFound(t *testing.T) {
 	ticks := func() *sample.Ladder {
 		l := sample.NewBeaconLadder(9, &sample.Beacon{Chain: fakeChain(), Sign: fakeSignature})

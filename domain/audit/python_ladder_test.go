@@ -99,7 +99,7 @@ type pageEvent struct {
 	Data     string `json:"data"`
 }
 
-// pageEvents returns the events of a ladder as an arena shows them.
+// pageEvents returns the events of a ladder in the form in which an arena shows them.
 func pageEvents(t testing.TB, l *sample.Ladder) (events []pageEvent) {
 	t.Helper()
 	for i, e := range l.Events {
@@ -279,8 +279,8 @@ func sameEscape(text, whole []byte, at int) bool {
 	return bytes.EqualFold(text[at:at+1], whole[at:at+1]) && regexp.MustCompile(`\\u[0-9a-fA-F]{1,4}$`).Match(whole[max(0, at-5):at+1])
 }
 
-// If the last bit of a rating or the reason of a void is forged, both checkers
-// find the forgery at the same revision.
+// If the last bit of a rating or the reason for a void is forged, both checkers find
+// the forgery at the same revision.
 func TestPythonFindsForgedEventsOfALadder(t *testing.T) {
 	w := playWhole(t, 12, 1)
 	number := regexp.MustCompile(`"(?:mu|sigma)":([0-9.]+)`)
@@ -304,7 +304,7 @@ func TestPythonFindsForgedEventsOfALadder(t *testing.T) {
 		}
 		at, err := w.foldForged(t, i, forged)
 		if err == nil {
-			continue // nobody had played yet when the seating was forged
+			continue // at the forged seating, nobody had played yet
 		}
 		found++
 		out, status := python(t, "--ladder", ladder.Standard, w.forgedFile(t, i, forged), filepath.Join(w.dir, "arena.json"))

@@ -360,10 +360,10 @@ const (
 	caughtBy      = 10  // minimum number of vectors in which each changed step gives a different result
 )
 
-// addRatings adds matches, so that each changed step gives a different result in at
-// least caughtBy of them. It first draws most of the vectors at random. Then it draws
-// more, but keeps a vector only if it shows a step that too few vectors have shown so
-// far.
+// addRatings adds enough matches that each changed step gives a different result in
+// at least caughtBy of them. It first draws most of the vectors at random. Then it
+// draws more, but keeps a vector only if it shows a step that too few vectors have
+// shown so far.
 func (v *vectors) addRatings(t testing.TB) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(ratingSeed, ratingSeed))

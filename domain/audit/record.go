@@ -58,8 +58,7 @@ func (r *Record) SeatedAt() (revision uint64, ok bool) {
 	return r.proof.Revision, true
 }
 
-// NoncedBots lists the bots whose nonces went into the seed, if the record says
-// so.
+// NoncedBots lists the bots whose nonces went into the seed, according to the record.
 func (r *Record) NoncedBots() (bots []string) {
 	if r.proof == nil || r.proof.Beacon != nil {
 		return nil
@@ -75,9 +74,8 @@ func (r *Record) NoncedBots() (bots []string) {
 // Events returns the length of the replay.
 func (r *Record) Events() int { return len(r.events) }
 
-// Parse reads a record. It returns an error if the text is not the record of a
-// match. An invalid event in the replay is not an error here: Match reports the
-// first one.
+// Parse reads a record. It returns an error if the text is not the record of a match.
+// An invalid event in the replay is not an error: Match reports the first such event.
 func Parse(text []byte) (*Record, error) {
 	rec := new(Record)
 	r := strictjson.New(text)

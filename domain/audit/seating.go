@@ -18,7 +18,7 @@ type Seating struct {
 	Revision uint64        // the revision of its TablesSeated
 	Index    int           // the index of its table in that event
 	SeedKey  string        // id of the seed key
-	Tick     time.Time     // the time of the seating, as the arena states it
+	Tick     time.Time     // the time of the seating, according to the arena
 	Beacon   *beacon.Named // the round that the seed uses; nil without a beacon
 }
 

@@ -103,8 +103,8 @@ func (w *walk) peek(check string, follows func() string) *event {
 	return e
 }
 
-// missing records that the replay ends, or becomes unreadable, where an event was
-// expected.
+// missing records a difference: the replay ends, or becomes unreadable, where an
+// event was expected.
 func (w *walk) missing(check, follows string) {
 	if w.record.flaw != nil && w.next == len(w.record.events) {
 		w.audit.difference = w.record.flaw
@@ -154,8 +154,8 @@ func describeEvent(e match.Event) string {
 	return fmt.Sprintf("%s, seat %d, %s", kind, *seat, inJSON(data))
 }
 
-// batch reads the events that close the owed decisions, and the consequences of
-// those events.
+// batch reads the events that close the open decisions, and the consequences of those
+// events.
 func (w *walk) batch() {
 	kind, seats := w.game.Owed()
 	for ; seats != 0 && w.difference == nil; seats &= seats - 1 {
@@ -176,7 +176,7 @@ func (w *walk) batch() {
 	}
 }
 
-// consequence checks that the next event is the event of c, and applies c.
+// consequence checks that the next event is the one for c, and applies c.
 func (w *walk) consequence(c game.Consequence) {
 	if w.expect(w.consequences[c.Kind], match.Follows(&w.game, c)) {
 		w.game.Apply(c)

@@ -67,9 +67,9 @@ func (l *Layout) Desert() uint8 {
 	return None
 }
 
-// Port lets the owner of a town on either vertex trade Rate cards of one
-// resource to the bank for one card. The port accepts any resource if Rate is
-// 3, and only Resource if Rate is 2.
+// Port is a port of the board. A seat with a town on either vertex may trade Rate
+// cards of one resource to the bank for one card. If Rate is 3, the port accepts any
+// resource. If Rate is 2, it accepts only Resource.
 type Port struct {
 	Vertices [2]uint8
 	Rate     uint8
@@ -155,8 +155,8 @@ func layHexes() {
 
 func comparePoints(a, b Point) int { return cmp.Or(cmp.Compare(a.Y, b.Y), cmp.Compare(a.X, b.X)) }
 
-// layEdges numbers the edges, which are the sides of all hexes, in the order of (low,
-// high): their lower and their higher vertex.
+// layEdges numbers the edges, which are the sides of all hexes. It sorts them by
+// their lower vertex, and then by their higher vertex.
 func layEdges() {
 	var side [Vertices][Vertices]bool
 	for _, vs := range HexVertices {

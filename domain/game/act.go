@@ -104,9 +104,9 @@ func (s *State) discarded(seat uint8) {
 	}
 }
 
-// respond records a seat's answer to the offer. After the last answer, the
-// trade becomes the next consequence. The offerer trades with the first seat
-// after its own that accepts, if both seats still have the cards.
+// respond records a seat's answer to the offer. After the last answer, the trade
+// becomes the next consequence. The offerer trades with the first accepting seat
+// after its own, if both seats still have the cards.
 func (s *State) respond(seat uint8, accept bool) {
 	o := s.Offer
 	o.Answered |= 1 << seat

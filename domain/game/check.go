@@ -82,7 +82,7 @@ func (s *State) checkBuyDev(seat uint8) *Illegal {
 	return s.checkHand(seat, "a development card", devCost)
 }
 
-// checkBandit checks a move of the bandit, after a 7 or by a knight.
+// checkBandit checks a move of the bandit, whether after a 7 or by a knight.
 func (s *State) checkBandit(seat, hex, victim uint8) *Illegal {
 	if broken := checkID("hex", hex, board.Hexes); broken != nil {
 		return broken

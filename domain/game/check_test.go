@@ -68,8 +68,8 @@ var (
 	threeRich = func() State { s := rich; s.Seats = 3; return s }()
 )
 
-// ruleCase is an action that is legal in a state, and a change to the state or to the
-// action that makes the action break exactly one rule.
+// ruleCase holds a state, an action that is legal in it, and a change to one of the
+// two. After the change, the action breaks exactly one rule.
 type ruleCase struct {
 	name   string
 	given  State

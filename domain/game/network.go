@@ -16,9 +16,9 @@ func (s hexSet) len() int         { return bits.OnesCount32(uint32(s)) }
 func (s hexSet) first() uint8     { return uint8(bits.TrailingZeros32(uint32(s))) }
 func (s hexSet) rest() hexSet     { return s & (s - 1) }
 
-// network caches facts derived from the pieces on the board. Every step needs
-// these facts. Each new piece updates the cache, so that no step recounts the
-// board.
+// network caches facts derived from the pieces on the board. Every step of a game
+// needs these facts. Each new piece updates the cache, so that no step has to recount
+// the board.
 type network struct {
 	paying  [13]hexSet                // hexes by token
 	closed  board.VertexSet           // towns and the vertices next to them, where no settlement may be built

@@ -2,9 +2,9 @@ package game
 
 import "math/bits"
 
-// Rand is the random number generator of play-outs, xorshift64*. It is a value:
-// a copy continues the same sequence. The dice, deck and steals of a match do
-// not use Rand. They come from the match's seed.
+// Rand is the random number generator for play-outs: xorshift64*. It is a value: a
+// copy continues the same sequence. The dice, deck and steals of a match do not use
+// Rand. They come from the match's seed.
 type Rand struct{ state uint64 }
 
 // NewRand returns a Rand seeded with n. Each n, including 0, gives a different

@@ -60,7 +60,7 @@ func someAction(s *State, rng *Rand, kind Kind, seat uint8) Action {
 		if at, a := fork.RandomLegal(rng); at == seat {
 			return a
 		}
-		// RandomLegal acts for the first seat that owes a decision. So skip all seats
+		// RandomLegal acts for the first seat that owes a decision, so skip all seats
 		// before the wanted one.
 		fork.discarding &= fork.discarding - 1
 		fork.Offer.Asked &= fork.Offer.Asked - 1

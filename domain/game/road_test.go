@@ -156,8 +156,8 @@ func isTrail(ends [][2]int, subset int) bool {
 	return roots == 1 && odd <= 2
 }
 
-// randomRoads returns n edges. Most of them are next to earlier ones, so that
-// rings and forks are frequent.
+// randomRoads returns n edges. Most of them are next to earlier ones, so that rings
+// and forks are common.
 func randomRoads(rng *Rand, n int) (roads board.EdgeSet) {
 	for roads.Len() < n {
 		e := uint8(rng.below(board.Edges))

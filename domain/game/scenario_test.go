@@ -25,8 +25,8 @@ func newPlain(seats int) State {
 	return s
 }
 
-// The functions below put a game directly into the state that a test needs. A legal
-// game need not be able to reach that state.
+// The functions below put a game directly into the state that a test needs, even a
+// state that no legal game can reach.
 
 // given is a change to a state.
 type given func(*State)

@@ -129,7 +129,7 @@ func (s *State) Placements() [MaxSeats]uint8 {
 	return places
 }
 
-// Default returns the action that the engine plays when a seat fails to decide
+// Default returns the action that the engine plays for a seat that fails to decide
 // (docs/rules.md).
 func (s *State) Default(seat uint8) Action {
 	switch kind, _ := s.owed(); kind {

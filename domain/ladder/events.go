@@ -25,17 +25,16 @@ type Table struct {
 	Commitment seed.Seed `json:"commitment"`
 }
 
-// TablesSeated opens matches. From this event on, the bots are in those
-// matches.
+// TablesSeated opens matches and puts bots into them.
 type TablesSeated struct {
-	Tick    time.Time `json:"tick"` // the time at which rest was checked; UTC, milliseconds
+	Tick    time.Time `json:"tick"` // the time at which the bots' rest was checked; UTC, in milliseconds
 	SeedKey string    `json:"seedKey"`
 	Tables  []Table   `json:"tables"`
 
 	// The fields below are missing from events that older arenas stored.
 
 	RestMs     int64         `json:"restMs,omitempty"`     // the usual rest time; 0 if bots need no rest, or if the event is older than this field
-	Candidates []Candidate   `json:"candidates,omitempty"` // the bots that could be seated, in ladder order; those that were not seated come last
+	Candidates []Candidate   `json:"candidates,omitempty"` // the bots that could be seated, in ladder order; any that were not seated come last
 	Beacon     *beacon.Named `json:"beacon,omitempty"`     // the beacon round that the seeds use; nil if the arena has no beacon
 }
 

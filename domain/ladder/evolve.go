@@ -8,8 +8,8 @@ import (
 
 // Evolve returns l after e, which occurred at the given time. It never rejects an
 // event, because e already happened. It changes the maps of l in place, so callers
-// must no longer use l afterwards. A value that New returned has no maps and stays
-// unchanged.
+// must not use l afterwards. The exception is a value that New returned: it has no
+// maps and stays unchanged.
 func Evolve(l Ladder, e Event, at time.Time) Ladder {
 	if l.version == 0 {
 		l.bots, l.open, l.closed = map[string]*Bot{}, map[string]match{}, &recent{known: map[string]bool{}}

@@ -43,7 +43,7 @@ func ModeOf(stream string) (mode string, ok bool) {
 }
 
 // Ladder is the state of one ladder. A value that New returns can start any number of
-// folds. After the first event, all copies of a value share its maps: they are safe
+// folds. After the first event, all copies of a value share its maps. They are safe
 // for concurrent reads, but not during a call to Evolve.
 type Ladder struct {
 	mode    string
@@ -80,7 +80,7 @@ type match struct {
 	Beacon *beacon.Named `json:"beacon,omitempty"`
 }
 
-// Seating is an unfinished match with everything needed to start it.
+// Seating is an unfinished match with everything that is needed to start it.
 type Seating struct {
 	MatchID    string
 	Mode       string

@@ -67,8 +67,8 @@ func (l Ladder) Seat(candidates []Candidate, t Tick) ([]Event, error) {
 	return events, nil
 }
 
-// seat returns the event that seats ranked candidates. The last one or two wait
-// if they do not fill a table.
+// seat returns the event that seats ranked candidates. If the last one or two cannot
+// form a table, they wait.
 func (l Ladder) seat(ranked []Candidate, revision uint64, t Tick) TablesSeated {
 	e := TablesSeated{Tick: t.Now, SeedKey: t.SeedKeyID, RestMs: t.Rest.Milliseconds(), Candidates: ranked, Beacon: t.Beacon}
 	for index, bots := range tablesOf(ranked) {
@@ -115,9 +115,8 @@ func (l Ladder) ranked(candidates []Candidate, t Tick) []Candidate {
 	return ranked
 }
 
-// Waiting counts the candidates that are in no match and have rested at a tick. The
-// count includes those who would be left without a table. The candidates must be
-// distinct.
+// Waiting counts the candidates that are in no match and have rested at a tick, even
+// those that would be left without a table. The candidates must be distinct.
 func (l Ladder) Waiting(candidates []Candidate, t Tick) (n int) {
 	for _, c := range candidates {
 		if l.MaySeat(c, t) {

@@ -29,8 +29,8 @@ const snapshotSchema = 2
 // must fold the ladder from its first event.
 var ErrNoUse = errors.New("the snapshot cannot be used")
 
-// LadderSnapshotTaken holds a ladder's state after one of its events, so that a
-// starting arena has to read only the later events.
+// LadderSnapshotTaken holds a ladder's state after one of its events. An arena that
+// starts from it has to read only the later events.
 type LadderSnapshotTaken struct {
 	Schema   int    `json:"schema"`
 	Mode     string `json:"mode"`
@@ -126,8 +126,8 @@ func (e LadderSnapshotTaken) Restore(mode string) (Ladder, error) {
 	return s.ladder(mode, e.Revision+1), nil
 }
 
-// unpack decodes the packed state. It reads to the end, so that gzip verifies
-// the checksum there.
+// unpack decodes the packed state. It reads to the end of the data, where gzip
+// verifies the checksum.
 func (e LadderSnapshotTaken) unpack() (State, error) {
 	r, err := gzip.NewReader(bytes.NewReader(e.State))
 	if err != nil {

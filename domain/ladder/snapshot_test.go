@@ -230,8 +230,8 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// BenchmarkState measures State. It is the only part of taking a snapshot during
-// which the ladder cannot change.
+// BenchmarkState measures State, because it is the only part of taking a snapshot
+// that blocks changes to the ladder.
 func BenchmarkState(b *testing.B) {
 	l := big(10_000)
 	for b.Loop() {

@@ -9,7 +9,7 @@ import (
 
 // The time bank (docs/rules.md, "Time bank") divides the wall clock among the seats,
 // so that no seat can use up the time of the others. A seat first uses its own
-// guaranteed time. After that, it uses the shared time, which belongs to all seats.
+// guaranteed time. After that, it uses the time that all seats share.
 const (
 	bankPercent      = 95 // the seats' share of the wall clock
 	guaranteePercent = 10 // each seat's guaranteed share of the wall clock
@@ -48,7 +48,7 @@ func (c Clocks) of(seat int) int64 {
 	return c[seat]
 }
 
-// left returns the time that a seat has left in the bank.
+// left returns the time that a seat still has in the bank.
 func (d Deadlines) left(c Clocks, seat, seats int) int64 {
 	guaranteed := d.WallMs * guaranteePercent / 100
 	rest := d.BankMs - guaranteed*int64(seats)
@@ -61,7 +61,7 @@ func (d Deadlines) left(c Clocks, seat, seats int) int64 {
 // Allowance is the time that a seat has for a decision, as its request states it.
 type Allowance struct {
 	DeadlineMs int64  // 0: the decision times out immediately
-	BankMs     *int64 // the time that the seat has left, including DeadlineMs; nil without a time bank
+	BankMs     *int64 // the time that the seat has left, including DeadlineMs; nil if there is no time bank
 }
 
 // Allow returns a seat's allowance for its open decision.

@@ -294,8 +294,8 @@ func allOf(deadlineMs int64) Outcome { return Outcome{UsedMs: deadlineMs} }
 
 // Four seats use up their time one after another, which makes the match as long as
 // possible. In its last millisecond, each seat makes an offer, and the slowest answer
-// overdraws the offering seat's time. The last seat does not overdraw, because nobody
-// has time left to answer its offer.
+// overdraws the offering seat's time. The last seat does not overdraw its time,
+// because nobody has time left to answer its offer.
 func TestFourColludingSeatsCannotReachTheWallClock(t *testing.T) {
 	l := ledger{clocks: NewClocks(4)}
 	var deadlines Deadlines

@@ -12,8 +12,8 @@ import (
 	"hexarena/domain/seed"
 )
 
-// Seating holds the inputs that start a match: a table of the ladder, and the
-// nonces that its bots sent.
+// Seating holds the inputs of a match: its table on the ladder, and the nonces that
+// the bots sent.
 type Seating struct {
 	MatchID    string
 	Mode       string
@@ -67,7 +67,7 @@ type Outcome struct {
 	ElapsedMs int64  // as the events store it
 	UsedMs    int64  // ElapsedMs plus the time for redialing, if the connection was down at first
 	RedialMs  int64  // the part of UsedMs before the request was written
-	Unasked   bool   // the bot got no request, because it had no time left
+	Unasked   bool   // the bot received no request, because it had no time left
 	Fault     *Fault // how the connection failed; nil if unknown
 }
 
@@ -103,8 +103,8 @@ func (m Match) Settle(outcomes []Outcome) ([]Event, error) {
 // Operator.
 func (m Match) Cancel(why string) ([]Event, error) { return m.cancel(why, "") }
 
-// CancelByOrder returns the event that aborts a running match by an operator's
-// order. The operator must give a reason.
+// CancelByOrder returns the event that aborts a running match on an operator's order.
+// The operator must give a reason.
 func (m Match) CancelByOrder(reason string) ([]Event, error) {
 	reason = strings.TrimSpace(reason)
 	if reason == "" {
@@ -213,8 +213,8 @@ func (d *decider) playDefault(dec Decision) {
 	d.emit(ActionPlayed{dec.Seat, ActionData{Decision: dec.ID, Kind: dec.Kind.String(), Action: ActionJSON(action), Default: true}})
 }
 
-// Collected returns the number of cards that an embargo takes from each seat. For
-// other actions, it returns nil.
+// Collected returns, for each seat, the number of cards that an embargo takes from
+// it. For other actions, it returns nil.
 func Collected(g *game.State, seat int, a game.Action) []int {
 	if a.Type != game.PlayEmbargo {
 		return nil

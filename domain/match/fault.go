@@ -58,8 +58,8 @@ func thousands(n int64) string {
 	return s
 }
 
-// Explain returns one TimeoutExplained for each timeout in events whose fault is
-// known. events is the result of Settle with these outcomes.
+// Explain returns a TimeoutExplained for each timeout whose fault is known. events is
+// the result of Settle with these outcomes.
 func (m *Match) Explain(outcomes []Outcome, events []Event) (explained []Event) {
 	byID := map[int]Outcome{}
 	for _, o := range outcomes {
@@ -111,8 +111,8 @@ func (m *Match) malformedFault(decision int, o Outcome) *Fault {
 	return &f
 }
 
-// notText explains a frame that is not valid text. In frame, replacement characters
-// stand for the invalid UTF-8.
+// notText explains a frame that is not valid text. The parameter frame contains
+// replacement characters in place of invalid UTF-8.
 func notText(frame string) *Malformed {
 	if strings.Contains(frame, "\uFFFD") {
 		return &Malformed{CodeNotUTF8, "", "the message is not valid UTF-8"}

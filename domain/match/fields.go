@@ -259,8 +259,8 @@ func (r *fieldReader) talk(t game.Type) string {
 	return s
 }
 
-// asSent returns the object as it was in the frame, but with only those fields of the
-// schema that are present and not null.
+// asSent returns the object as the bot sent it, but leaves out unknown fields and
+// fields that are null.
 func (r *fieldReader) asSent() json.RawMessage {
 	var b bytes.Buffer
 	b.WriteByte('{')

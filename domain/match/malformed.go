@@ -133,7 +133,7 @@ func explain(kind game.Kind, decision int, frame []byte) *Malformed {
 	return notText(string(frame))
 }
 
-// wrongID explains a readable message whose id is not the decision's.
+// wrongID explains a readable message that has the wrong decision id.
 func wrongID(decision int, frame []byte) *Malformed {
 	v, _ := parseJSON(frame)
 	id, _ := v.Get("id")

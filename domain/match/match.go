@@ -1,8 +1,7 @@
 // Package match implements the state and the rules of one match: its seats, the
-// decisions owed, the effects of an answer or a failure, strikes, resignation,
-// abort and placements. It also makes the views for seats and spectators.
-// Package game has the rules of play. Callers handle the sockets, the clocks
-// and the log.
+// decisions owed, the effects of an answer or a failure, strikes, resignation, abort
+// and placements. It also creates the views for seats and spectators. Package game
+// implements the rules of play. Callers handle the sockets, the clocks and the log.
 //
 // A match settles decisions in whole batches. Asks returns the open decisions, Settle
 // turns their outcomes into the events of one append, and Evolve folds these events.
@@ -39,7 +38,7 @@ type Decision struct {
 // Match is the state of one match. Evolve returns a new state and the old one
 // stays valid, so copying a Match forks it.
 type Match struct {
-	ServerSeed seed.Seed // from the seed key; not in the log while the match is running
+	ServerSeed seed.Seed // derived from the seed key; not in the log while the match is running
 	Seed       seed.Seed // joint; zero until Started
 	Started    Started
 	Game       game.State
@@ -249,7 +248,7 @@ func (t *table) act(seat int, typ game.Type, talk string, turn uint16) {
 	t.talk = log[max(0, len(log)-TalkLogLen):]
 }
 
-// consequence converts an event to the consequence that package game uses.
+// consequence converts an event to a consequence of package game.
 func consequence(e Event) game.Consequence {
 	switch e := e.(type) {
 	case DiceRolled:

@@ -155,7 +155,7 @@ func TestSettleRejectsOtherOutcomes(t *testing.T) {
 }
 
 // On its third strike, a seat resigns after the default action for that decision is
-// played. The seat is then no longer asked, and only its defaults are played.
+// played. After that, the seat is no longer asked, and its defaults are played.
 func TestThirdStrikeResigns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	m := find(t, rng, 4, func(m Match) bool {

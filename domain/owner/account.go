@@ -42,8 +42,8 @@ type SignIn struct {
 }
 
 // SignIn starts a session. It creates the account if it does not exist yet. If the
-// account was deleted, SignIn fails with ErrOwnerGone, and the address must be
-// claimed again.
+// account was deleted, SignIn fails with ErrOwnerGone, and the caller must claim the
+// address again.
 func (a Account) SignIn(s SignIn) ([]Event, error) {
 	if a.Deleted {
 		return nil, ErrOwnerGone

@@ -25,7 +25,7 @@ type Bot struct {
 	Name      string
 	Mode      string
 	URL       string
-	Status    Status // as shown to readers: Paused, too, if the bot or account is suspended
+	Status    Status // as readers see it: a suspended bot, or a bot of a suspended account, is Paused
 	CreatedAt time.Time
 
 	StatusSince time.Time // time of the latest change of Status
@@ -117,9 +117,9 @@ func ParseBotChange(name, url, status *string) (BotChange, error) {
 	return c, nil
 }
 
-// ChangeBot changes a bot for its owner. A field that already has the wanted
-// value causes no event. ChangeBot may fail with ErrBotUnknown. A change to
-// active may also fail with ErrBotSuspended or ErrBotLimit.
+// ChangeBot changes a bot for its owner. A field that already has the new value
+// causes no event. ChangeBot may fail with ErrBotUnknown. A change to active may also
+// fail with ErrBotSuspended or ErrBotLimit.
 func (a Account) ChangeBot(id string, c BotChange) ([]Event, error) {
 	b, ok := a.Bot(id)
 	if !ok {
@@ -160,9 +160,9 @@ func (a Account) changeStatus(b Bot, wanted Status) ([]Event, error) {
 	return []Event{BotUnpaused{BotID: b.ID}}, nil
 }
 
-// PauseForMisses pauses a bot that has missed its matches for a week. since is when
-// that week began. If the bot is already paused, or its status has changed since
-// then, PauseForMisses returns no event. It may fail with ErrBotUnknown.
+// PauseForMisses pauses a bot that has missed its matches for a week. since is the
+// time of the first miss. If the bot is already paused, or its status has changed
+// since then, PauseForMisses returns no event. It may fail with ErrBotUnknown.
 func (a Account) PauseForMisses(id string, since time.Time) ([]Event, error) {
 	b, ok := a.Bot(id)
 	switch {

@@ -22,7 +22,7 @@ type Key struct {
 	LastUsedAt time.Time // zero if never used
 	RevokedAt  time.Time // zero if not revoked
 
-	Moved    bool // revoked because another account registered the public key with a proof
+	Moved    bool // whether the key was revoked because another account registered the public key with a proof
 	Notified bool // whether the owner received the email about the moved key
 }
 

@@ -14,7 +14,7 @@ const LinkLength = 15 * time.Minute
 type Mailbox struct {
 	OwnerID string // empty if unclaimed
 
-	used  []Link    // used links, at most usedMax: those that expire last
+	used  []Link    // at most usedMax used links: those that expire last
 	floor time.Time // links that expire at or before this time may have been used
 }
 

@@ -12,7 +12,7 @@
 //   - address-<ownerId>, which holds AddressSet, the only event that contains an address
 //   - signatures-<ownerId>, which holds the SignatureSpent events of the last few minutes
 //
-// Decisions are methods. They return events, or an error that says why the decision
+// Decisions are methods that return events, or an error that says why the decision
 // was refused. Callers pass in the time and new ids.
 //
 // The package knows nothing about HTTP, signatures, email or the log.

@@ -63,9 +63,9 @@ func (a Account) Holds(c KeyClaim, now time.Time) bool {
 }
 
 // YieldKey makes the account give up a key, or its claim to the key, because another
-// account is registering the public key. The account can then never register the key
-// under this id. YieldKey returns no event if the account has already given the key
-// up. If the key is active, and the other account has not proved that it has the
+// account is registering the public key. After that, the account can never register a
+// key under this id. YieldKey returns no event if the account has already given the
+// key up. If the key is active, and the other account has not proved that it has the
 // private key, YieldKey fails with ErrProofNeeded.
 func (a Account) YieldKey(id string, proved bool) ([]Event, error) {
 	k, registered := a.Key(id)

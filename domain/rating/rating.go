@@ -74,8 +74,9 @@ func newModel(before []Rating, placements []int) model {
 	return m
 }
 
-// rate returns the new rating of bot i. For each bot q that did not place worse than
-// i, rate compares i with all bots that did not place better than q.
+// rate returns the new rating of bot i. It goes through the bots that did not place
+// worse than i. For each such bot q, it compares i with all bots that did not place
+// better than q.
 func (m model) rate(i int) Rating {
 	for s := range m.mu {
 		m.relative[s] = exp((m.mu[s] - m.mu[i]) / m.c)

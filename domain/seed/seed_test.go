@@ -75,7 +75,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestUniformRejects uses an n for which Uniform has to skip three in ten draws.
+// TestUniformRejects uses an n for which Uniform has to skip three out of ten draws.
 func TestUniformRejects(t *testing.T) {
 	s, err := seed.Parse(vectors[1].seed)
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 // unknown fields without looking into them, so these values may be nested to any
 // depth.
 type Reader struct {
-	text string // valid JSON; the strings and raw values returned share its memory
+	text string // valid JSON; the returned strings and raw values share its memory
 	at   int
 	err  error
 }
@@ -126,7 +126,7 @@ func (r *Reader) object(open bool, fields []Field) {
 	}
 }
 
-// once records an error if the object had the key before.
+// once records an error if the key has already occurred in the object.
 func (r *Reader) once(key string, before bool) {
 	if before && r.err == nil {
 		r.err = DuplicateKeyError(key)

@@ -5,7 +5,7 @@ import "slices"
 // Value is one JSON value.
 type Value struct {
 	Raw     string   // exactly as written in the text
-	Members []Member // of an object, in the order of the text
+	Members []Member // members of an object, in the order of the text
 	Items   []Value  // of an array
 }
 

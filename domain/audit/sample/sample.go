@@ -1,9 +1,9 @@
-// Package sample simulates whole arenas in memory. The same options always give
-// the same arena. The package returns the ladder's events and the record of
-// every match, as an arena would publish them. Tests and benchmarks of the
-// audit use these events and records, and so do the vectors of docs/audit. The
-// bots play at random, and some are mischievous. The package needs no sockets,
-// log or clock: it makes up its own times.
+// Package sample simulates whole arenas in memory. The same options always give the
+// same arena. The package returns the ladder's events and the record of every match,
+// as an arena would publish them. The audit's tests and benchmarks use these events
+// and records, and so do the vectors in docs/audit. The bots play at random, and some
+// are mischievous. The package needs no sockets, log or clock: it makes up its own
+// times.
 package sample
 
 import (
@@ -41,7 +41,7 @@ type Options struct {
 	Silent   bool // no bot sends a nonce
 	Orders   bool // every second abort is an operator's order
 	Absent   int  // this many bots, the first ones, never answer
-	Activate int  // number of ticks after which the owners of the absent bots activate them again; 0 for never
+	Activate int  // the owners of the absent bots activate them again after every Activate ticks; 0 for never
 	Lost     int  // one in this many matches is voided because its round did not appear; 0 for none
 
 	Rest        time.Duration // the usual rest

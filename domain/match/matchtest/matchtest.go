@@ -73,8 +73,9 @@ func (p *Player) Choose(g *game.State, d match.Decision) game.Action {
 	return a
 }
 
-// offer returns an offer of one or two cards for another card, to one seat or
-// to all. On most turns, or if the seat does not have the cards, ok is false.
+// offer returns an offer of one or two cards for another card, to one seat or to all.
+// It returns an offer on only a few turns, and only if the seat has the cards.
+// Otherwise, ok is false.
 func (p *Player) offer(g *game.State, d match.Decision) (a game.Action, ok bool) {
 	if d.Kind != game.KindTurn || p.Below(6) > 0 {
 		return game.Action{}, false
