@@ -45,10 +45,9 @@ func (a *arena) collectors() []prometheus.Collector {
 }
 
 // ready responds with 200 while the beacon and all read models work. If a read model
-// has stopped, ready responds with 503 and names the event that stopped the model.
-// While the beacon is behind, ready also responds with 503, because the arena then
-// seats nobody. If the log is available, ready also reports whether the arena is
-// draining.
+// has stopped, ready responds with 503 and names the event that stopped the model. It
+// also responds with 503 while the beacon is behind, because the arena then seats
+// nobody. If the log is available, ready also reports whether the arena is draining.
 func (a *arena) ready(w http.ResponseWriter, r *http.Request) {
 	status, answer := http.StatusOK, map[string]any{"ready": true}
 	if draining, known := a.draining(r.Context()); known {

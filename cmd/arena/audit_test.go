@@ -12,8 +12,8 @@ import (
 )
 
 // public returns the public events of a match as strings. Each string contains the
-// event's type and its JSON, without the times. claims is the number of times that a
-// referee claimed the match.
+// event's type and the event's JSON without its times. claims is the number of times
+// that a referee claimed the match.
 func public(t testing.TB, events []match.Event) (list []string, claims int) {
 	t.Helper()
 	for _, e := range events {
@@ -69,7 +69,7 @@ func rehearsal(t testing.TB, started match.Started, server seed.Seed) ([]match.E
 	return events, requests
 }
 
-// seating returns the seating of a match that has started.
+// seating returns the seating of a started match.
 func seating(t testing.TB, started match.Started) match.Seating {
 	t.Helper()
 	s := match.Seating{

@@ -84,8 +84,8 @@ func playThrough(t *testing.T, away time.Duration) {
 	require.NotEmpty(t, c.order)
 }
 
-// resumed waits until the arena continues, and returns the time at which it did. If
-// the arena has exited instead, goesOn is false.
+// resumed waits until the arena continues, and returns the time at which that
+// happened. If the arena has exited instead, goesOn is false.
 func (s *testArena) resumed(back <-chan time.Time) (at time.Time, goesOn bool) {
 	s.t.Helper()
 	timer := time.NewTimer(patience)

@@ -16,7 +16,7 @@ import (
 
 // A match with a time bank survives kill -9: no event is lost or stored twice, the
 // clocks of the seats continue from their values in the log, and each request states
-// the time that the seat has left according to the log.
+// the time that, according to the log, the seat has left.
 func TestKill9KeepsTheClocks(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)
@@ -136,9 +136,9 @@ func appends(t *testing.T, log eventstore.Log, id string) (list []stored) {
 	return list
 }
 
-// outcomesOf returns the outcomes, with only their times, of the decisions that an
-// append settles, or nil if it settles none. The bots of this test answer every
-// decision.
+// outcomesOf returns the outcomes of the decisions that an append settles, or nil if
+// it settles none. The outcomes contain only the times. The bots of this test answer
+// every decision.
 func outcomesOf(m *match.Match, b stored) (outcomes []match.Outcome) {
 	for _, d := range m.Asks() {
 		for _, e := range b.events {

@@ -78,7 +78,7 @@ func (u *upgrades) matches() (ids []string) {
 
 // join registers four bots, and collects their upgrade requests. It calls first on
 // the first of these requests. The arena may seat three of the bots before the fourth
-// is registered, so the first upgrade waits until all four are.
+// is registered, so the first upgrade waits until all four are registered.
 func (u *upgrades) join(s *testArena, first func()) {
 	s.t.Helper()
 	registered := make(chan struct{})
@@ -300,7 +300,7 @@ func TestCrashBeforeTheStartKeepsTheRound(t *testing.T) {
 	require.Equal(t, map[string]bool{fmt.Sprint(started.Beacon.Round): true}, rounds)
 }
 
-// An operator can end a match that waits for its round.
+// An operator can abort a match that waits for its round.
 func TestAbortOfAMatchThatWaitsForTheBeacon(t *testing.T) {
 	t.Parallel()
 	relay, flags := serveRelay(t)

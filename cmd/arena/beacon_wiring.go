@@ -39,8 +39,8 @@ func (a *arena) beaconInfo() *beacon.Info {
 	return &info
 }
 
-// awaitBeacon waits until the client has called the relay once. Otherwise the
-// first tick would seat nobody.
+// awaitBeacon waits until the client has called the relay once, because the first
+// tick would otherwise seat nobody.
 func (a *arena) awaitBeacon(ctx context.Context) {
 	if a.beacon == nil {
 		return
@@ -51,7 +51,8 @@ func (a *arena) awaitBeacon(ctx context.Context) {
 	}
 }
 
-// rotation returns the schedule of seed keys, or nil without one.
+// rotation returns the schedule for seed key rotations, or nil if only an operator
+// rotates the key.
 func (a *arena) rotation() matchmaker.Rotation {
 	if a.SeedKeyRotation == 0 {
 		return nil

@@ -9,7 +9,7 @@ import (
 )
 
 // Every reader sees every event of its match, including the end. docs/operations.md
-// has the figures for many readers. The arena's process runs the test binary.
+// has the figures for many readers. The test binary also runs as the arena's process.
 func TestBenchLive(t *testing.T) {
 	t.Setenv(asArena, "plain")
 	var out, errOut bytes.Buffer
@@ -31,7 +31,7 @@ func TestBenchLive(t *testing.T) {
 }
 
 // Every operation of the OpenAPI document is measured. docs/operations.md has the
-// figures of a large arena.
+// figures for a large arena.
 func TestBenchCalls(t *testing.T) {
 	t.Setenv(asArena, "plain")
 	var out, errOut bytes.Buffer

@@ -123,8 +123,7 @@ func (c *config) validateTimeBank() error {
 	return nil
 }
 
-// minRotation is the shortest time between two scheduled rotations of the seed
-// key.
+// minRotation is the minimum time between two scheduled rotations of the seed key.
 const minRotation = time.Second
 
 func (c *config) validateBeacon() (err error) {
@@ -142,7 +141,8 @@ func (c *config) validateBeacon() (err error) {
 	return nil
 }
 
-// validateContact turns --security-contact into a URI, as RFC 9116 requires.
+// validateContact checks --security-contact and turns it into a URI, as RFC 9116
+// requires.
 func (c *config) validateContact() error {
 	contact := c.SecurityContact
 	if address, err := mail.ParseAddress(contact); err == nil && address.Address == contact {

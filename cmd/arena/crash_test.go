@@ -84,7 +84,7 @@ func killAgainAndAgain(t *testing.T, kills int) {
 }
 
 // auditRecords starts the arena once more. It requires that the events of every
-// replay are numbered 1, 2, 3, … and equal those in the log.
+// replay are numbered 1, 2, 3, … and are the same as in the log.
 func auditRecords(t testing.TB, s *testArena, c *matchHistory) {
 	t.Helper()
 	s.start("--no-play")

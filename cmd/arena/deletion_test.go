@@ -38,8 +38,8 @@ func TestNoFileHoldsADeletedAccount(t *testing.T) {
 	require.Empty(t, keepers(t, s.data, address))
 }
 
-// keepers returns the files of a data folder that contain a string. It skips the
-// emails.
+// keepers returns the files in a data folder that contain the given text. It skips
+// the emails.
 func keepers(t *testing.T, data, text string) (files []string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {

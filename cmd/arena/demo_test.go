@@ -19,7 +19,7 @@ import (
 	"hexarena/cmd/arena/demo"
 )
 
-// `make run` starts house bots in processes of their own, and soon shows a completed,
+// `make run` starts house bots in their own processes, and soon shows a completed,
 // rated match. The test logs how long that took, but sets no limit, because a busy
 // machine is slow.
 func TestDemoSoonHasARatedMatch(t *testing.T) {
@@ -77,8 +77,8 @@ func awaitHouseBots(p *process) {
 	}
 }
 
-// marked lists the processes that have a variable in their environment. On systems
-// that do not show a process's environment, the list is empty.
+// marked lists the processes whose environment contains a variable. On systems that
+// do not show the environment of processes, the list is empty.
 func marked(t *testing.T, variable string) (pids []string) {
 	t.Helper()
 	folders, err := filepath.Glob("/proc/[0-9]*/environ")

@@ -17,7 +17,7 @@ type action = map[string]any
 // play a match again without the arena.
 type eager struct{ deeds map[int]deed } // by decision id
 
-// deed is something that the bot did in its turn and that the view does not show.
+// deed records the effects of one decision that later views do not show.
 type deed struct {
 	turn               int
 	dev, offer, talked bool
@@ -25,7 +25,8 @@ type deed struct {
 
 func newEager() *eager { return &eager{deeds: map[int]deed{}} }
 
-// today returns what the bot did in the current turn before the decision of r.
+// today returns what the bot has already done in the current turn, before the
+// decision in r.
 func (e *eager) today(r *match.Request) (dev, talked bool, offers int) {
 	for id, d := range e.deeds {
 		if id < r.ID && d.turn == r.View.Turn {

@@ -18,8 +18,8 @@ type eventTrigger struct {
 	wait chan time.Time
 }
 
-// fireAfter makes the trigger call fire after the given number of events, and waits
-// for that call.
+// fireAfter makes the trigger call fire after the given number of events. It returns
+// after that call.
 func (f *eventTrigger) fireAfter(t testing.TB, events int, fire func()) {
 	t.Helper()
 	fired := make(chan time.Time, 1)

@@ -18,9 +18,9 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// With a node and the official client, the leaderboard changes as soon as it receives
-// the event that rates a match, even if no other event follows. The test waits for
-// the change without polling, and logs how long it took.
+// With a node and the official client, the leaderboard changes as soon as the event
+// that rates a match arrives, even if no other event follows. The test waits for the
+// change without polling, and logs how long it took.
 func TestLeaderboardShowsAnEndedMatch(t *testing.T) {
 	embedded, err := logs.OpenEmbedded(t.Context(), t.TempDir())
 	require.NoError(t, err)

@@ -147,8 +147,8 @@ func measureHealth(t *testing.T, s *testArena, last time.Duration) []time.Durati
 	return took
 }
 
-// decisionDelays measures the arena's share of the time that decisions take: from a
-// bot's answer until the next request of the match arrives at a bot.
+// decisionDelays measures the arena's share of the time that decisions take: the time
+// from a bot's answer until a bot receives the match's next request.
 type decisionDelays struct {
 	mu       sync.Mutex
 	answered map[string]time.Time // by match

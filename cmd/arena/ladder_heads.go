@@ -39,7 +39,7 @@ type ladderHeads struct {
 
 	mu      sync.Mutex // guards the fields below
 	heads   map[string]ladderHead
-	changed chan struct{} // closed and replaced when a mode has a new head
+	changed chan struct{} // closed and replaced whenever a mode has a new head
 }
 
 func newLadderHeads(log signedLogReader, sign func(mode string, size uint64, root []byte) (ladderHead, error), logger *slog.Logger) *ladderHeads {
@@ -142,8 +142,8 @@ func (h *ladderHeads) Head(mode string) (ladderHead, error) {
 	return head, nil
 }
 
-// Checkpoint implements api.Options.Checkpoint. It returns the newest head of a mode with
-// the cosignatures that have arrived.
+// Checkpoint implements api.Options.Checkpoint. It returns the newest head of a mode,
+// with the cosignatures that have arrived so far.
 func (h *ladderHeads) Checkpoint(mode string) (size uint64, signed []byte, err error) {
 	head, err := h.Head(mode)
 	if err != nil {

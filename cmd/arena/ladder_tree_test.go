@@ -59,8 +59,8 @@ func TestTilesOfARunningArenaAreWhole(t *testing.T) {
 	s.start()
 	s.join(goodPlayers(t, 4, &eventTrigger{})...)
 	// The arena signs a new head after it rates a match. Before the third match
-	// starts, the arena publishes a head with its seating. That head therefore
-	// includes two ratings.
+	// starts, the arena publishes a head that includes the seating of that match.
+	// This head therefore also includes the first two ratings.
 	eventually(t, "three matches are rated", func() bool { return len(s.list(matches.Completed)) >= 3 })
 
 	verifier := verifierOf(t, s.base(), ladder.Standard)

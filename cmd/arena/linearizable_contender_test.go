@@ -82,7 +82,7 @@ func (c *contender) expected(id eventstore.StreamID) eventstore.Expected {
 }
 
 // deadline sets a random time limit for the next call. Some limits are about as long
-// as a call takes, so that some calls are canceled while they are in progress.
+// as a call takes, so some calls are canceled while they are in progress.
 func (c *contender) deadline(ctx context.Context) (context.Context, context.CancelFunc, bool) {
 	longest := c.patience
 	if c.chance.IntN(4) == 0 {

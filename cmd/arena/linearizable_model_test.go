@@ -66,7 +66,7 @@ func isRead(stream string, req logRequest, ans logAnswer) bool {
 }
 
 // appendTo returns the stream after an append, and the result of the append. It
-// assumes that no id was stored twice.
+// assumes that the stream contains no id twice.
 func appendTo(stream string, req logRequest) (string, logAnswer) {
 	last, n := revisionOf(stream), eventstore.Expected(len(req.ids)/eventNumberSize)
 	conflict := logAnswer{conflict: true, revision: last}
@@ -83,8 +83,8 @@ func appendTo(stream string, req logRequest) (string, logAnswer) {
 	return stream + req.ids, logAnswer{revision: last + n}
 }
 
-// retried returns the result of an append that is a retry: its first event is already
-// stored, at revision at.
+// retried returns the result of retrying an append whose first event is already
+// stored. The parameter at is the revision of that event.
 func retried(stream string, at int, ids string, conflict logAnswer) logAnswer {
 	if !strings.HasPrefix(stream[at*eventNumberSize:], ids) {
 		return conflict

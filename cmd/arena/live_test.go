@@ -66,7 +66,8 @@ func (v *viewer) watch(ctx context.Context, url string) error {
 
 // The arena is killed and restarted while a viewer watches a match. The viewer
 // reconnects with the last id that it received. It receives every frame once, and
-// then the end of the match. Its frames equal those that /frames returns at the end.
+// then the end of the match. Its frames are the same as those that /frames returns at
+// the end.
 func TestViewerSeesEveryFrameThroughKills(t *testing.T) {
 	t.Parallel()
 	f := &eventTrigger{}

@@ -2,7 +2,7 @@
 // event store, house bots, and the tools around them.
 //
 // This package contains the flags and the wiring of `arena serve`. The function open
-// (serve.go) creates the parts and connects them. The function run (run.go) runs and
+// (serve.go) creates the parts and connects them. The method run (run.go) runs and
 // stops them. Adapters do not import one another. Small types in the files *wiring.go
 // adapt one adapter to the interface that another declares. Most other commands have
 // their own packages below this folder.

@@ -17,10 +17,10 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// asArena is an environment variable that makes the test binary run as the program,
-// so that the system tests need no build. With the value "watched", the program
-// ends when its standard input ends, so it never outlives the test. The program
-// sets the value "plain" for its child processes.
+// asArena is an environment variable that makes the test binary run as the program.
+// The system tests therefore need not build the program. With the value "watched",
+// the program ends when its standard input ends, so it never outlives the test. The
+// program sets the value "plain" for its child processes.
 const asArena = "HEXARENA_TEST_AS_ARENA"
 
 func TestMain(m *testing.M) {

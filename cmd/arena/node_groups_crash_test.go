@@ -37,10 +37,9 @@ func TestKill9KeepsTheGroupsOfStrangers(t *testing.T) {
 	require.EqualValues(t, len(left), n.metric("arena_node_groups"))
 }
 
-// In killWhileChanging, a stranger creates and deletes groups. After some of these
-// changes, while the next one is in progress, the node is killed. killWhileChanging
-// then restarts the node, checks the groups, and updates kept. It returns the number
-// of acknowledged changes.
+// killWhileChanging kills the node while a stranger creates and deletes groups: after
+// some of these changes, and during the next one. It then restarts the node, checks
+// the groups, and updates kept. It returns the number of acknowledged changes.
 func (n *publicNode) killWhileChanging(from string, round, after int, kept map[string]bool) (changes int) {
 	n.t.Helper()
 	s, code, unknown := n.stranger(n.t, from), codes.OK, ""
@@ -78,7 +77,7 @@ func (n *publicNode) killWhileChanging(from string, round, after int, kept map[s
 	return changes - 1
 }
 
-// found returns those of the names that belong to existing groups.
+// found returns the names that belong to existing groups.
 func (n *publicNode) found(t *testing.T, names map[string]bool) (found []string) {
 	t.Helper()
 	s := n.stranger(t, "127.0.4.2")

@@ -80,7 +80,7 @@ func TestAnalystsNodeHoldsOnlyPublicData(t *testing.T) {
 	}
 }
 
-// heldEvent is an event of the node as any client sees it.
+// heldEvent is an event on the node, as any client sees it.
 type heldEvent struct{ stream, kind, id, data, metadata string }
 
 // allOf reads all events of a node with the official client, including system

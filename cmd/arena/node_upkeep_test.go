@@ -68,7 +68,7 @@ func TestScavengeRemovesADeletedAddressFromTheDisk(t *testing.T) {
 	}
 }
 
-// filesWith returns the files of a folder that contain a string.
+// filesWith returns the files in a folder that contain the given text.
 func filesWith(t *testing.T, dir, text string) (files []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -197,7 +197,7 @@ func TestOperators(t *testing.T) {
 
 	suspendAndRestore(s)
 
-	// After the rotation, the arena starts only with the same secrets.
+	// After the rotation, the arena starts only with the secrets that it had then.
 	secretKeys := s.seedKeys()
 	require.Len(t, secretKeys, 2)
 	logged := s.arena.err.String()

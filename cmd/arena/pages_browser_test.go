@@ -111,7 +111,7 @@ func (b *tab) open(path string) {
 
 // submit presses a button that leads to another page, and waits for that page. A
 // script finds and presses the button in one step, because the page could replace the
-// button between two steps.
+// button between separate steps.
 func (b *tab) submit(button string) {
 	b.t.Helper()
 	b.do(chromedp.WaitVisible(chromedp.CSS(button)))

@@ -66,8 +66,8 @@ func launchIn(t testing.TB, at processOptions, args ...string) *process {
 	return p
 }
 
-// environment returns this process's environment without arena settings. It
-// sets a free port for the operators' endpoints of each node.
+// environment returns this process's environment without arena settings. It makes the
+// operators' endpoints of each node use a free port.
 func environment() []string {
 	env := []string{"ARENA_ADMIN_LISTEN=127.0.0.1:0"}
 	for _, e := range os.Environ() {
@@ -112,7 +112,7 @@ func (p *process) end(s syscall.Signal) {
 	require.Equal(p.t, 0, p.cmd.ProcessState.ExitCode(), "exit status; it printed: %s", last(p.err.String(), 2000))
 }
 
-// killAfter kills the process after a delay, in the background. Without a delay, it
+// killAfter kills the process in the background, after a delay. If the delay is 0, it
 // kills the process immediately.
 func (p *process) killAfter(d time.Duration) {
 	if d == 0 {

@@ -41,8 +41,9 @@ func TestQueueOfTwoProcesses(t *testing.T) {
 	s.stop()
 }
 
-// Calls within a second share one count, whether it is still running, has ended or
-// has failed. If one caller leaves, the count continues for the others.
+// Calls within a second share one count of the queue, whether the count is still
+// running, has ended or has failed. If one caller leaves, the count continues for the
+// others.
 func TestCallsShareACountOfTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		counted, failure := 0, error(nil)

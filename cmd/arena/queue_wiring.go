@@ -35,9 +35,9 @@ func (q queue) Waiting(ctx context.Context, mode string) (int, error) {
 	return q.counts[mode].latest(ctx)
 }
 
-// queueCount is the latest count of the waiting bots of one mode. A count reads every
-// active bot, so all calls within queueAge share one count. Otherwise, strangers could
-// keep a core busy.
+// queueCount is the latest count of one mode's waiting bots. A count reads every
+// active bot, so all calls within queueAge share one count. Otherwise, strangers
+// could keep a core busy.
 type queueCount struct {
 	count    func(context.Context) (int, error)
 	counting *semaphore.Weighted // held during a count; guards the fields below; unlike with a mutex, a caller stops waiting when its context ends

@@ -31,7 +31,7 @@ type event struct {
 	Data data
 }
 
-// data holds the fields of all kinds of events that the tests read.
+// data holds those fields of all kinds of events that the tests read.
 type data struct {
 	Decision  int
 	Kind      string

@@ -78,8 +78,8 @@ func (a *arena) watchNode(ctx context.Context) error {
 }
 
 // serveUpToDate serves the API once the read models have folded all events that were
-// in the log at startup. Until then, callers wait. So no data seems to be missing
-// after a restart.
+// in the log at startup. Until then, callers wait. Otherwise, data would seem to be
+// missing after a restart.
 func (a *arena) serveUpToDate(ctx context.Context) error {
 	for _, r := range a.runners {
 		if r == a.signedLog.runner {
@@ -169,8 +169,8 @@ func (a *arena) playUnderLease(ctx context.Context) error {
 	return errors.Join(lost, a.lease.Release(stop))
 }
 
-// unlessStopped returns err, or nil if ctx has ended, because the shutdown causes all
-// later failures.
+// unlessStopped returns err. If ctx has ended, it returns nil, because failures are
+// then caused by the shutdown.
 func unlessStopped(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err

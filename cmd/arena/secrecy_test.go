@@ -20,8 +20,8 @@ type spies struct {
 	streams map[string]*overheard
 }
 
-// overheard is everything that a stream sent, from the first read to the end of the
-// match.
+// overheard holds everything that a stream sent, from the first read to the end of
+// the match.
 type overheard struct {
 	text string
 	done chan struct{}
@@ -88,7 +88,7 @@ func overhear(s *testArena, path, matchID string) *overheard {
 	return o
 }
 
-// answers calls a path with GET and returns the status.
+// answers calls a path with GET and returns the response's status.
 func answers(s *testArena, path string) int {
 	s.t.Helper()
 	res, err := http.Get(s.base() + path)
@@ -97,8 +97,8 @@ func answers(s *testArena, path string) int {
 	return res.StatusCode
 }
 
-// page calls a path with GET, requires a status, and returns the headers and the
-// body.
+// page calls a path with GET, requires the given status, and returns the response's
+// headers and body.
 func page(s *testArena, path string, status int) string {
 	s.t.Helper()
 	res, err := http.Get(s.base() + path)

@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// operatorsPort is the port of the operators' endpoints of a running process.
+// operatorsPort is the address of a running process's operators' endpoints.
 type operatorsPort struct{ at string }
 
-// call sends a request without a body. The request has the given Host header and the
-// other given headers.
+// call sends a request without a body, with the given Host header and the other given
+// headers.
 func (p operatorsPort) call(t *testing.T, method, path, host string, headers ...string) (status int, code string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, "http://"+p.at+path, nil)

@@ -81,8 +81,8 @@ func (f *securityArena) each(t *testing.T, rows map[string]func(*testing.T)) {
 }
 
 // These methods return the addresses that the running arena listens on. The base URL
-// may differ. A restart changes the ports, so tests call these methods again after
-// each restart.
+// may differ. A restart changes the ports, so tests must call these methods again
+// after each restart.
 func (f *securityArena) address() string { return f.arena.address() }
 func (f *securityArena) admin() string   { return f.arena.admin() }
 func (f *securityArena) node() string    { return f.arena.await(`event store on esdb://(\S+)\?`)[1] }
@@ -138,15 +138,15 @@ func anonymousAt(t *testing.T, at string) *caller {
 	}}
 }
 
-// elsewhere returns a caller with the same credentials and a new address of its own.
-// The new caller calls the arena whose address is at.
+// elsewhere returns a caller with the same credentials, but with another address of
+// its own. The new caller calls the arena at the address at.
 func (c *caller) elsewhere(at string) *caller {
 	o := anonymousAt(c.t, at)
 	o.cookie, o.keyID, o.key = c.cookie, c.keyID, c.key
 	return o
 }
 
-// member signs up another owner with the link from the email.
+// member signs up another owner, with the link from the email.
 func (f *securityArena) member(t *testing.T) *caller {
 	t.Helper()
 	c := f.anonymous(t)
@@ -314,8 +314,8 @@ var description struct {
 }
 
 // contractOf returns the OpenAPI description that responses must match. It reads the
-// description from the first arena, because all arenas run the same program. It does
-// not check very long responses, which the tests of adapters/api check.
+// description only from the first arena, because all arenas run the same program.
+// Only the tests of adapters/api check very long responses.
 func contractOf(ctx context.Context, client *http.Client, base string) (*apitest.Contract, error) {
 	description.Lock()
 	defer description.Unlock()

@@ -23,13 +23,14 @@ import (
 
 const (
 	// floodFiles is the number of files and sockets that the arena of these tests may
-	// have open. It is small, so that the tests run on every machine. Half of these
-	// are for callers' connections, and one address may use a quarter of that half.
+	// have open. The number is small, so that the tests run on every machine. Half of
+	// these files and sockets are for callers' connections, and one address may use a
+	// quarter of that half.
 	floodFiles     = 512
 	floodTotal     = floodFiles / 2
 	floodPerCaller = floodTotal / 4
 	// floodHolders is how many connections the strangers attempt at the same time:
-	// more than the arena could have open.
+	// more than the arena can have open.
 	floodHolders = floodFiles + 64
 )
 
@@ -146,8 +147,8 @@ func knock(ctx context.Context, address string, from net.IP) (why string, c net.
 	if c, err = d.DialContext(ctx, "tcp", address); err != nil {
 		return "", nil, err
 	}
-	// Send a whole call, so that the arena responds, and then the beginning of
-	// another call. The arena waits for its end.
+	// Send a whole call, so that the arena responds, and then only the beginning of
+	// another call. The arena waits for the rest.
 	if _, err := io.WriteString(c, "GET /health HTTP/1.1\r\nHost: arena\r\n\r\nGET /health HTTP/1.1\r\n"); err != nil {
 		c.Close()
 		return "", nil, err
@@ -193,8 +194,8 @@ func newStrangers(address string, attempts int64) *strangers {
 	return f
 }
 
-// hold attempts connections. When all attempts are made, it only replaces connections
-// that the arena has closed.
+// hold attempts connections. Once all attempts have been made, it only replaces
+// connections that the arena has closed.
 func (f *strangers) hold(ctx context.Context) {
 	for ctx.Err() == nil {
 		n := f.started.Add(1)

@@ -16,10 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Owners choose the URLs that the arena calls. The test cannot reach public
-// addresses, and it has no host name whose address changes. TestRebinding in
-// adapters/botwire covers such names: it uses its own name server to show that the
-// arena checks the address each time it dials.
+// The arena dials URLs that owners choose. This test cannot reach public addresses,
+// and has no host name whose address changes. TestRebinding in adapters/botwire
+// covers such names. It uses its own name server, and shows that the arena checks the
+// address each time it dials.
 func TestSecurityDials(t *testing.T) {
 	t.Parallel()
 	proxy := newTrap(t)
@@ -92,8 +92,7 @@ func (p *trap) requireSilence(t *testing.T) {
 	require.EqualValues(t, 1, p.hit.Swap(0))
 }
 
-// register registers a bot at a URL. The arena allows this ten times a minute for
-// each account.
+// register registers a bot at a URL. Each account may do this ten times a minute.
 func (c *caller) register(botURL string) *reply {
 	c.t.Helper()
 	return c.do("POST", "/bots", map[string]string{"name": "bot", "mode": "standard", "url": botURL})
@@ -337,8 +336,8 @@ func (f *securityArena) slowTLS(t *testing.T) {
 	require.NotContains(t, <-ended, "timeout", "the arena has hung up")
 }
 
-// sending returns a server that writes head once, and then the parameter again
-// repeatedly. It stops when the arena closes the connection, or after 64 MiB.
+// sending returns a server that writes the text in head once, and then the text in
+// again repeatedly. It stops when the arena closes the connection, or after 64 MiB.
 func sending(head, again string) func(net.Conn) string {
 	return func(c net.Conn) string {
 		_, _ = c.Read(make([]byte, 4096)) // the request

@@ -122,7 +122,7 @@ func (f *securityArena) aNetworkIsOneCaller(t *testing.T) {
 	proxy := f.anonymous(t)
 	call := func(address string) *reply { return proxy.do("POST", "/sign-in", "{}", from(address)) }
 	for i := range 30 {
-		call(fmt.Sprintf("192.0.2.%d, 2001:db8:0:1:%x::%x", i, i, i+1)).is(422) // only the last entry comes from the proxy; the caller may claim any others
+		call(fmt.Sprintf("192.0.2.%d, 2001:db8:0:1:%x::%x", i, i, i+1)).is(422) // only the last entry comes from the proxy; a caller can invent all others
 	}
 	call("2001:db8:0:1:ffff:ffff:ffff:ffff").is(429, "rate_limited")
 	call("2001:db8:0:2::1").is(422)
@@ -313,9 +313,9 @@ func (f *securityArena) namesThatShowNothing(t *testing.T) {
 	require.Equal(t, "❤\ufe0f", key.json["name"])
 }
 
-// A name may contain markup. The API's responses are JSON and have that content type.
-// The sign-in pages escape their input, and their Content-Security-Policy allows no
-// inline scripts.
+// A name may contain markup, but it has no effect: the API's responses are JSON and
+// have that content type. The sign-in pages escape their input, and their
+// Content-Security-Policy allows no inline scripts.
 func (f *securityArena) markupIsInert(t *testing.T) {
 	const script = `<script>alert(1)</script>`
 	ada := f.member(t)

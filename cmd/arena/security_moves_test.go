@@ -57,7 +57,7 @@ func (c *caller) accountID() string {
 	return c.do("GET", "/me", nil).is(200).json["id"].(string)
 }
 
-// registration is the body of a call that registers a key.
+// registration returns the body of a call that registers a key.
 func registration(public ed25519.PublicKey, proof string) map[string]any {
 	body := map[string]any{"name": "moved", "publicKey": base64.StdEncoding.EncodeToString(public)}
 	if proof != "" {
@@ -66,7 +66,7 @@ func registration(public ed25519.PublicKey, proof string) map[string]any {
 	return body
 }
 
-// as returns a caller who signs with a key under an id.
+// as returns a caller who signs with the given key, under the given key id.
 func (c *caller) as(keyID any, private ed25519.PrivateKey) *caller {
 	k := c.elsewhere(c.at)
 	k.cookie, k.keyID, k.key = nil, keyID.(string), private
@@ -131,7 +131,8 @@ func (f *securityArena) aKeyRegisteredTooSoon(t *testing.T) {
 	eve.as(early, private).do("GET", "/bots", nil).is(200)
 	ada.do("POST", "/keys", registration(public, "")).is(409, "proof_needed")
 	moved := ada.do("POST", "/keys", registration(public, f.proof(t, private, ada.accountID()))).is(201).json["id"]
-	// Eve captures a signed call, and sends it under the id of the key in her account.
+	// Eve captures a signed call, and sends it again under the id that the key has in
+	// her account.
 	stamp := fresh()
 	signed := ada.as(moved, private)
 	signed.do("GET", "/bots", nil, signed.resigned(stamp, "GET", "/bots", "")).is(200)
@@ -299,7 +300,7 @@ func TestSecurityMovesSurviveKill9(t *testing.T) {
 	})
 }
 
-// Two processes register one key for different accounts at the same time.
+// Through two processes, different accounts register the same key at the same time.
 func TestSecurityMovesAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t, "--base-url", "http://arena.example")

@@ -291,7 +291,7 @@ func groupsOfOthers(t *testing.T) {
 	require.Equal(t, codes.OK, other.delete("ours"))
 }
 
-// A group expires if it has no consumer. Its owner can then create it again.
+// A group without consumers expires. Its owner can then create it again.
 func unusedGroups(t *testing.T) {
 	n := newPublicNode(t, "--group-expiry", "50ms")
 	s := n.stranger(t, "127.0.0.2")
@@ -351,9 +351,9 @@ func callsAndConnections(t *testing.T) {
 	require.Equal(t, codes.OK, n.stranger(t, "127.0.0.5").subscribe())
 }
 
-// A stranger parks every message that it gets. Each parked message is an event in the
-// log, so the node parks a few of them immediately, and then only one a second. The
-// others wait: the stranger gets no more messages, and nothing is lost.
+// A stranger parks every message that it receives. Each parked message is an event in
+// the log, so the node parks a few of them immediately, and then only one a second.
+// The others wait: the stranger gets no more messages, and nothing is lost.
 func parkedWithoutEnd(t *testing.T) {
 	n := newPublicNode(t)
 	n.fill("s", 5000)

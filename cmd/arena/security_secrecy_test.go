@@ -177,8 +177,8 @@ func (f *securityArena) everything(t *testing.T, matchID, botID string) map[stri
 	return pages
 }
 
-// publicReads returns the paths in the OpenAPI description for which GET needs no
-// credentials.
+// publicReads returns the paths in the OpenAPI description that can be read with GET
+// without credentials.
 func publicReads(t *testing.T, who *caller) []string {
 	t.Helper()
 	var document struct {

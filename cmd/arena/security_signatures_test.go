@@ -59,7 +59,7 @@ func (f *securityArena) oneSpellingOfATimestamp(t *testing.T) {
 	} {
 		key.do("GET", "/me", nil, key.resigned(wrong, "GET", "/me", "")).is(401, "unauthenticated")
 	}
-	// White space around a header's value is not part of the value, so a signature
+	// White space around a header's value is not part of the value, so the signature
 	// does not cover it.
 	key.do("GET", "/me", nil, key.resigned(" "+ms, "GET", "/me", "")).is(401, "unauthenticated")
 }
@@ -132,7 +132,8 @@ func (c *caller) raw(request string) int {
 func (f *securityArena) theBytesAsReceived(t *testing.T) {
 	key := f.member(t).newKey(everyScope()...)
 	const body = `{"name":"x"}`
-	// send signs POST /bots?mode=standard with a body, but sends another request.
+	// send signs POST /bots?mode=standard with a body, but then sends a different
+	// request.
 	send := func(method, target, sent string) int {
 		h := http.Header{}
 		key.sign(h, fresh(), "POST", "/bots?mode=standard&a=1", []byte(body))

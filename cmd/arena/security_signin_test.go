@@ -95,8 +95,8 @@ func (f *securityArena) strangersKeepNobodyOut(t *testing.T) {
 	laptop.do("POST", "/sign-in/confirm", map[string]string{"token": token}).is(200)
 }
 
-// pressButton confirms a sign-in on its page, and returns the cookie by which the arena
-// recognizes the browser.
+// pressButton presses the button on the page that confirms a sign-in. It returns the
+// cookie by which the arena recognizes the browser.
 func (c *caller) pressButton(token string) *http.Cookie {
 	c.t.Helper()
 	r, err := c.request(c.t.Context(), "POST", "/sign-in/confirm", url.Values{"token": {token}}.Encode())
@@ -136,7 +136,8 @@ func (f *securityArena) requestsAppendNothing(t *testing.T) {
 	require.NotEqual(t, before, f.ownersEvents(t), "a used link is stored")
 }
 
-// ownersEvents returns the events that calls of owners and strangers append.
+// ownersEvents returns the events that were appended because of calls by owners and
+// strangers.
 func (f *securityArena) ownersEvents(t *testing.T) string {
 	t.Helper()
 	var kept strings.Builder

@@ -70,8 +70,8 @@ func (c *serveCmd) Run(ctx context.Context, k *kong.Kong) error {
 	return a.run(ctx)
 }
 
-// arena is an arena that open has created: its listeners and read models are open, it
-// is connected to the log, and its secrets are loaded.
+// arena is a complete arena, as the function open returns it: its listeners and read
+// models are open, it is connected to the log, and its secrets are loaded.
 type arena struct {
 	config
 	baseURL   string
@@ -277,7 +277,7 @@ func (a *arena) openPlay(ctx context.Context) error {
 	return nil
 }
 
-// openLadders creates the ladders. A process that does not play only reads them.
+// openLadders creates the ladders. If the process does not play, it only reads them.
 func (a *arena) openLadders() {
 	rests := map[string]time.Duration{ladder.Standard: a.pace.RestStandard, ladder.Parley: a.pace.RestParley}
 	for _, mode := range ladder.Modes {
@@ -376,8 +376,8 @@ func (a *arena) openServers(context.Context) error {
 	return nil
 }
 
-// sender returns the sender's address for emails. The address is at the base URL's
-// host, unless that host is an IP address.
+// sender returns the sender's address for emails. It uses the host of the base URL as
+// the domain, unless that host is an IP address.
 func (a *arena) sender() string {
 	u := url.URL{Host: a.host}
 	if net.ParseIP(u.Hostname()) != nil {

@@ -34,7 +34,7 @@ func TestStoppedReadModelOnlyStopsItsReaders(t *testing.T) {
 	require.NoError(t, closeLog())
 
 	s.start("--no-play")
-	s.owner() // signs up, chooses a handle and registers a key; each call reads its own write
+	s.owner() // signs up, chooses a handle and registers a key; each of these calls reads its own write
 	operators := s.arena.await(`operators' endpoints on (http://\S+)`)[1]
 	status, body := fetch(t, operators+"/ready")
 	require.Equal(t, http.StatusServiceUnavailable, status)

@@ -31,7 +31,7 @@ func TestPausedMachineCausesNoStrikes(t *testing.T) {
 	var answered atomic.Int64
 	players := goodPlayers(t, 8, &eventTrigger{})
 	for _, p := range players {
-		p.hold = func(*match.Request) { f.count() } // the arena is paused before the answer is written
+		p.hold = func(*match.Request) { f.count() } // pauses the arena before the bot writes the answer
 		p.answered = func() { answered.Add(1) }
 	}
 	s.join(players...)
@@ -53,8 +53,8 @@ func TestPausedMachineCausesNoStrikes(t *testing.T) {
 	require.GreaterOrEqual(t, waiting, int64(3))
 }
 
-// A deploy causes no strikes. After SIGTERM, running matches stay in the log, and the
-// next process continues them immediately.
+// Deploying a new version causes no strikes. After SIGTERM, running matches stay in
+// the log, and the next process continues them immediately.
 func TestGracefulStopLosesNothing(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)

@@ -122,7 +122,7 @@ func (f *fault) requirePenalties(t *testing.T, r record) {
 	require.Equal(t, f.strikes, strikes)
 }
 
-// decisions returns the decision log of a bot, which is the nth bot that joined.
+// decisions returns the decision log of the nth bot that joined.
 func (s *testArena) decisions(nth int, r record, name string) []rest.Decision {
 	s.t.Helper()
 	var log rest.Decisions
@@ -198,7 +198,7 @@ func requireEverything(t *testing.T, records []record) {
 	}
 }
 
-// requirePlaced requires that the placements and the rating changes agree.
+// requirePlaced requires that the rating changes agree with the placements.
 func (r *record) requirePlaced(t *testing.T) {
 	t.Helper()
 	places := map[int]int{}

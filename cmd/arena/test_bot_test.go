@@ -59,8 +59,7 @@ type request struct {
 	frame  string
 }
 
-// connKey is the context key under which a request's context holds the TCP
-// connection.
+// connKey is the key of the TCP connection in a request's context.
 type connKey struct{}
 
 // newTestBot serves a bot until the test ends.

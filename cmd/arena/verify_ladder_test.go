@@ -16,8 +16,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// Over REST only, an auditor recomputes the ladder of an arena with a beacon. In the
-// next run, the heads continue those that this program remembers. The log in the
+// An auditor recomputes the ladder of an arena with a beacon, using only REST. In the
+// next run, the heads continue those that the first run remembered. The log in the
 // arena's data folder contains the same events as the arena's signed tree.
 func TestAuditorNeedsOnlyREST(t *testing.T) {
 	t.Parallel()

@@ -52,10 +52,10 @@ func (d directoryAdapter) Candidates(_ context.Context, mode string) ([]ladder.C
 	return list, d.runner.Err()
 }
 
-// candidates is the directory that the matchmaker uses. It reports that it is behind
-// the log while the signed log is behind, too. A match starts only after a signed
-// head includes its table, so the matchmaker would otherwise seat bots at tables that
-// cannot start.
+// candidates is the directory that the matchmaker uses. While the signed log is
+// behind the event log, candidates reports that it is behind, too. A match starts
+// only after a signed head includes its table, so the matchmaker would otherwise seat
+// bots at tables that cannot start.
 type candidates struct {
 	directoryAdapter
 	signedLog signedLogReader
@@ -133,8 +133,7 @@ func (r rankings) History(botID string) (api.BotHistory, bool, error) {
 	return api.BotHistory{History: h, Name: b.Name, Owner: r.directory.Handle(b.OwnerID)}, ok, cmp.Or(r.err(), err)
 }
 
-// spread implements web.Options.Spread. Pages do not show a spread that is
-// unknown.
+// spread implements web.Options.Spread. Pages do not show an unknown spread.
 func (r rankings) spread(mode, at string) map[string]float64 {
 	then, err := time.Parse(time.RFC3339, at)
 	if err != nil {

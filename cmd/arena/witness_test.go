@@ -118,8 +118,8 @@ func (a *witnessedArena) awaitHead(n int, size int64, p torchwood.Policy) torchw
 	return c
 }
 
-// failures returns how often a witness, for the given reason, did not cosign a head
-// of the standard ladder.
+// failures returns how often a witness did not cosign a head of the standard ladder
+// for the given reason.
 func (a *witnessedArena) failures(w *litewitness, why string) string {
 	a.t.Helper()
 	_, metrics := fetch(a.t, "http://"+a.arena.admin()+"/metrics")
@@ -147,9 +147,9 @@ func (a *witnessedArena) policyFile(n int, witnesses ...*litewitness) string {
 	return fmt.Sprintf("%sgroup quorum %d%s\nquorum quorum\n", text, n, names)
 }
 
-// verify runs arena verify on the standard ladder, for a reader who remembers no
-// heads and requires cosignatures from n witnesses. It requires the given exit
-// status, and returns the output.
+// verify runs `arena verify` on the standard ladder, without remembered heads and
+// with a policy that requires cosignatures from n witnesses. It requires the given
+// exit status, and returns the output.
 func (a *witnessedArena) verify(status, n int, witnesses ...*litewitness) string {
 	a.t.Helper()
 	a.t.Setenv("XDG_CONFIG_HOME", a.t.TempDir())

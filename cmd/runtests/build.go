@@ -67,8 +67,8 @@ func goOutput(ctx context.Context, arguments ...string) (string, error) {
 
 // runBuilt runs the tests of all targets, as run does, but uses the built binaries.
 // It starts with the targets that took longest in the previous round. Tests spend
-// most of their time waiting, so runBuilt runs more processes than there are CPU
-// cores.
+// most of their time waiting, so runBuilt runs more processes than the machine has
+// CPU cores.
 func (r *report) runBuilt(ctx context.Context, c conditions, built binaries, targets []target) error {
 	longestFirst := func(a, b target) int { return cmp.Compare(built.tests[b].took, built.tests[a].took) }
 	group, ctx := errgroup.WithContext(ctx)

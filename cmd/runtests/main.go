@@ -1,7 +1,7 @@
 // Command runtests runs the test suite and reports its progress.
 //
-// `make test` calls it without -rounds. In that case, it runs every package once,
-// and then runs the packages named by -race again under the race detector.
+// `make test` calls it without -rounds. In that case, it runs every package once, and
+// then runs the packages in -race again under the race detector.
 //
 // `make flakes` calls it with -rounds, to find flaky tests. Each round runs the
 // whole suite in a different order and under different conditions. For each

@@ -32,7 +32,7 @@ const excerptLines = 12
 // testTimeout is how long go test lets the tests of a package run.
 const testTimeout = "20m"
 
-// event is a line of go test -json (go doc test2json).
+// event is a line of the output of go test -json (see go doc test2json).
 type event struct {
 	Action      string
 	Package     string
@@ -43,7 +43,7 @@ type event struct {
 	Output      string
 }
 
-// test names a test; an empty name is the package itself.
+// test identifies a test. An empty name stands for the package itself.
 type test struct{ pkg, name string }
 
 // report counts the events of go test.
@@ -185,8 +185,8 @@ func (r *report) addPackage(c conditions, e event) {
 }
 
 // unfinished returns the output of a package's unfinished tests, followed by the
-// package's output outside tests. Tests are unfinished after a panic in another
-// goroutine, because go test then reports no end for them.
+// package's output outside tests. After a panic in another goroutine, go test does
+// not report the end of the running tests, so they are unfinished.
 func (r *report) unfinished(pkg string) (output []string) {
 	for key, lines := range r.output {
 		if key.pkg == pkg && key.name != "" {

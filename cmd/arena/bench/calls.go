@@ -16,7 +16,7 @@ import (
 // callsCmd implements `arena bench calls`. It starts an arena in its own process and
 // calls every endpoint and page without credentials. For each of them, it reports the
 // CPU time and the response bytes per call, and how much of a core one address can
-// use within its rate limits.
+// keep busy within its rate limits.
 type callsCmd struct {
 	Bots    int     `default:"10000" help:"how many bots are on the leaderboard"`
 	Matches int     `default:"10000" help:"how many matches the log contains"`
@@ -45,7 +45,7 @@ type callReport struct {
 	Bytes   int                `json:"bytes"`   // average size of a response's body
 	Limits  map[string]int     `json:"limits"`  // the limits that apply to the call
 	Price   map[string]float64 `json:"price"`   // by limit: how many calls this one counts as
-	PerMin  float64            `json:"perMin"`  // calls that one address may make in a minute; 0: the arena rejects the call
+	PerMin  float64            `json:"perMin"`  // how many of these calls one address may make in a minute; 0: the arena rejects the call
 	Percent float64            `json:"percent"` // percentage of a core, if one address makes all these calls
 }
 

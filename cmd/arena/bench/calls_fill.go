@@ -56,7 +56,7 @@ func (b *callsBench) awaitHead(ctx context.Context, mode string, n int) error {
 	return b.arena.await(ctx, "/log/"+mode+"/head", func(head []byte) bool { return bytes.Contains(head, size) })
 }
 
-// playGames plays matches of parley. Some of them do not end.
+// playGames plays parley matches, and leaves some of them running.
 func (b *callsBench) playGames(ctx context.Context) error {
 	log := b.arena.log
 	s := newSimulation(log, ladder.Parley, b.flags.Games+b.flags.Running)

@@ -51,7 +51,7 @@ func (q *quotas) spent() bool {
 	return false
 }
 
-// price returns, for each limit, how many calls one call counts as on average.
+// price returns, for each limit, how many calls a single call counts as on average.
 func (q *quotas) price(calls int) map[string]float64 {
 	price := map[string]float64{}
 	for name, n := range q.used {

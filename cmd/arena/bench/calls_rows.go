@@ -37,7 +37,7 @@ type callRow struct {
 	body   string
 	form   bool
 	over   bool // whether one address makes all calls, after it has used up its limit
-	most   int  // maximum number of calls, if each needs a new path; 0: any number
+	most   int  // maximum number of calls, if each call needs a new path; 0: any number
 }
 
 func (r callRow) method() string { method, _, _ := strings.Cut(r.what, " "); return method }

@@ -83,7 +83,7 @@ const playAtOnce = 250
 var pace = map[string]time.Duration{ladder.Standard: 340 * time.Second, ladder.Parley: time.Hour}
 
 // play plays whole matches, the same number at each table, and rates them. As in a
-// real arena, the log interleaves the events of different matches.
+// real arena, the events of different matches are interleaved in the log.
 func (r *exportReport) play(ctx context.Context, log eventstore.Log, mode string, p *progress.Display) error {
 	s := newSimulation(log, mode, r.Tables)
 	now := time.Date(2026, 9, 6, 0, 0, 0, 0, time.UTC)

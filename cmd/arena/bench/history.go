@@ -16,9 +16,9 @@ import (
 	"hexarena/eventstore"
 )
 
-// history writes the events from which lists and rankings are built: accounts with
-// their bots, and matches that were seated, started, ended and rated. These matches
-// contain no real games. Only one goroutine may use a history.
+// history writes the events from which the arena builds lists and rankings: accounts
+// with their bots, and matches that were seated, started, ended and rated. These
+// matches contain no real games. Only one goroutine may use a history.
 type history struct {
 	log     eventstore.Log
 	between int // number of events between the start and the end of a match

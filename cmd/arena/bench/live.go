@@ -34,8 +34,8 @@ type liveCmd struct {
 	Seconds float64 `default:"15" help:"how long to measure"`
 }
 
-// liveReport holds the figures of a run. The latency is the time from just before
-// an event is appended until a reader has read the event's frame from its socket.
+// liveReport holds the figures of a run. The latency of an event begins just before
+// its append, and ends when a reader has read the event's frame from its socket.
 type liveReport struct {
 	Readers         int     `json:"readers"`
 	Matches         int     `json:"matches"`
@@ -220,7 +220,7 @@ type liveReader struct {
 }
 
 // connect starts n readers, spread over matches and addresses. It returns once each
-// reader has its first frame. The streams end when ctx ends.
+// reader has received its first frame. The streams end when ctx ends.
 func connect(ctx context.Context, a *arena, matches []*simulatedMatch, n int) ([]*liveReader, error) {
 	readers := make([]*liveReader, n)
 	return readers, inParallel(ctx, connectAtOnce, n, func(_ context.Context, i int) (err error) {

@@ -23,9 +23,9 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// logCmd implements `arena bench log`. Through the official client, it measures
-// appends to an embedded node on loopback and reads from that node. For comparison,
-// it also measures Pebble on the same disk, without a node.
+// logCmd implements `arena bench log`. It measures appends and reads on an embedded
+// node on loopback, through the official client. For comparison, it also measures
+// Pebble on the same disk, without a node.
 type logCmd struct {
 	Seconds float64 `default:"3" help:"how long each step runs"`
 	Dir     string  `help:"folder for the measured logs (default: a temporary folder)"`
@@ -85,9 +85,9 @@ type logBench struct {
 	streams int           // number of stream names used so far
 }
 
-// measure measures appends for each number of streams. Just before each
-// measurement, it measures Pebble with the same number of writers, so that the load
-// on the machine is about the same for both.
+// measure measures appends for each number of writers. Just before each measurement,
+// it measures Pebble with the same number of writers, so that the load on the machine
+// is about the same for both.
 func (b *logBench) measure(ctx context.Context, r *logReport) (err error) {
 	for _, n := range writersAtOnce {
 		alone, err := b.writePebble(ctx, n)

@@ -49,7 +49,7 @@ type readReport struct {
 	PerSecond float64 `json:"perSecond"`
 	latency
 	Bytes int     `json:"bytes"` // average size of a response
-	Fresh float64 `json:"fresh"` // the share of responses with a status other than 304
+	Fresh float64 `json:"fresh"` // the fraction of responses with a status other than 304
 }
 
 func (c readsCmd) setup() setup { return setup{"reads", c.Dir, "matches"} }

@@ -163,8 +163,8 @@ func (m *simulatedMatch) decide() error {
 	return m.add(m.state.Settle(outcomes))
 }
 
-// add folds events, and encodes them for store. Its parameters are the two results of
-// a match's decision function.
+// add folds events, and encodes them for store. Its parameters are the results of one
+// of a match's decision functions.
 func (m *simulatedMatch) add(events []match.Event, err error) error {
 	if err != nil {
 		return err
@@ -202,8 +202,8 @@ func (m *simulatedMatch) playOut(ctx context.Context, log eventstore.Log) error 
 	return err
 }
 
-// answer returns an offer or a reply to one, if the function trade makes one.
-// Otherwise it returns a random legal build, or the default if no build is legal.
+// answer returns the action of the function trade, if there is one. Otherwise it
+// returns a random legal build, or the default if no build is legal.
 func (m *simulatedMatch) answer(d match.Decision) []byte {
 	seat := uint8(d.Seat)
 	if action, ok := m.trade(seat, d.Kind); ok {

@@ -1,7 +1,7 @@
-// Package demo implements the features that `arena demo` adds to a running arena.
-// It starts house bots in their own processes and registers them over REST, the way
-// any owner registers a bot. It also prints lines about the matches for people at
-// the terminal.
+// Package demo implements the features that `arena demo` adds to a running arena. It
+// starts house bots in their own processes and registers them over REST, as any owner
+// would register a bot. It also prints lines about the matches for people at the
+// terminal.
 package demo
 
 import (
@@ -33,8 +33,8 @@ type Arena struct {
 }
 
 // houseBot is one of the demo's bots. The bots wait before they answer, so that
-// people can follow the matches. The standard ladder has three house bots, so that
-// a newcomer is always the fourth player at their table.
+// people can follow the matches. The standard ladder has three house bots, so that a
+// newcomer always completes a table of four.
 type houseBot struct {
 	name, strategy, mode string
 	think                time.Duration

@@ -21,9 +21,10 @@ import (
 
 const (
 	// maxConnections is the maximum number of connections on a machine that allows
-	// many descriptors. It bounds the memory that connections use.
+	// many descriptors. It limits the memory that connections use.
 	maxConnections = 20_000
-	// maxPerCaller is the maximum number of connections from one address or /64.
+	// maxPerCaller is the maximum number of connections from one IPv4 address or IPv6
+	// /64.
 	maxPerCaller = 256
 	// refusedRetry is the Retry-After value, in seconds, in the response on a refused
 	// connection.

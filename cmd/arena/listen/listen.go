@@ -27,9 +27,8 @@ func TCP(ctx context.Context, flag, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// IsLoopback reports whether only this machine can reach an address
-// (host:port). The host must be an IP address or "localhost", because other
-// names may change.
+// IsLoopback reports whether only this machine can reach an address (host:port). It
+// returns false for names other than "localhost", because their addresses may change.
 func IsLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -69,8 +68,8 @@ func Serve(s *http.Server, l net.Listener) error {
 	return nil
 }
 
-// CloseIdle closes the connections that are waiting for their next call. Clients then
-// reconnect for that call.
+// CloseIdle closes the connections that are waiting for their next call. For that
+// call, the clients reconnect.
 func CloseIdle(s *http.Server) {
 	s.SetKeepAlivesEnabled(false) // this closes them
 	s.SetKeepAlivesEnabled(true)

@@ -17,7 +17,7 @@ import (
 	"hexarena/adapters/rest/problem"
 )
 
-// HostName is a name of a server, without a port, in lower case.
+// HostName is the name of a host, without a port, in lower case.
 type HostName string
 
 var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$`)

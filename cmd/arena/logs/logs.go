@@ -50,8 +50,8 @@ type Embedded struct {
 	served chan error
 }
 
-// OpenEmbedded runs an embedded node on a folder, listens on a free loopback
-// port, and connects to it with the official client, as the arena does.
+// OpenEmbedded runs an embedded node on a folder and on a free loopback port. It
+// connects to the node with the official client, as the arena does.
 func OpenEmbedded(ctx context.Context, dir string) (*Embedded, error) {
 	quiet := slog.New(slog.DiscardHandler)
 	n, err := node.Open(node.Options{Dir: dir, Logger: quiet})

@@ -121,7 +121,7 @@ type meCmd struct {
 	Handle string `placeholder:"NAME" help:"Choose this public handle: 3 to 20 characters from a–z, 0–9, - and _."`
 }
 
-// Run shows the account. If a handle is given, Run sets the account's handle first.
+// Run shows the account. If a handle is given, Run first sets the account's handle.
 func (c meCmd) Run(ctx context.Context, s *session) error {
 	r := get(owner.AccountRead, "/me")
 	if c.Handle != "" {

@@ -54,7 +54,7 @@ var outcomes = map[string]struct{ changed, unchanged string }{
 	"abort":   {"aborted: the match has no placements and changes no ratings", ""},
 }
 
-// give sends the order that the command is named after.
+// give sends the order. The order has the same name as the command.
 func (o adminOrder) give(ctx context.Context, s *session, call *kong.Context, body map[string]string) error {
 	order := call.Selected().Name
 	body["reason"] = o.Reason

@@ -163,8 +163,8 @@ func publicKey(file string) (string, error) {
 	return string(text), nil
 }
 
-// maxKeyFile is the size limit of a key file, in bytes. A key is smaller in every
-// format.
+// maxKeyFile is the size limit of a key file, in bytes. In every supported format, a
+// key is smaller.
 const maxKeyFile = 16 << 10
 
 // privateHalf reads a private key from a file. It also returns the file's absolute

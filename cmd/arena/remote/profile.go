@@ -30,7 +30,7 @@ type credentials struct {
 	Scopes  []owner.Scope `json:"scopes,omitempty"`  // the key's scopes; empty if unknown
 }
 
-// hasScope reports whether there is a key that has the scope, or whose scopes are
+// hasScope reports whether there is a key that has the scope or whose scopes are
 // unknown.
 func (c *credentials) hasScope(scope owner.Scope) bool {
 	return c.KeyID != "" && (len(c.Scopes) == 0 || slices.Contains(c.Scopes, scope))

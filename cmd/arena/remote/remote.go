@@ -1,8 +1,8 @@
 // Package remote contains the commands that call an arena over HTTP. The owners'
 // commands are sign-in, sign-out, me, bots, keys, matches and leaderboard. The
-// operators' command is admin. All commands use the same REST interface as any
-// other program. The package adapters/client makes and signs the calls. Between
-// commands, a profile file stores the arena, the session and the key.
+// operators' command is admin. All commands use the REST interface that is open to
+// any program. The package adapters/client makes and signs the calls. A profile file
+// stores the arena, the session and the key between commands.
 package remote
 
 // OwnerCmds are the owners' commands. They work with any arena.

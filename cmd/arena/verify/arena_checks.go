@@ -83,8 +83,8 @@ func (a *arenaChecks) tree(ctx context.Context, mode string) (*tree, *audit.Diff
 	return t, d, err
 }
 
-// check adds the checks of the arena's signed trees to the report of a record. It
-// returns an error if the arena returned no usable response.
+// check compares a record with the arena's signed trees, and adds these checks to the
+// record's report. If the arena gives no usable response, it returns an error.
 func (a *arenaChecks) check(ctx context.Context, text []byte, r *audit.Report) error {
 	if err := a.signed.check(ctx, text, r); err != nil || r.Difference != nil {
 		return err
@@ -107,7 +107,7 @@ func (a *arenaChecks) check(ctx context.Context, text []byte, r *audit.Report) e
 	return nil
 }
 
-// usesBeacon reports whether a record has a round of a beacon.
+// usesBeacon reports whether a record contains a beacon round.
 func usesBeacon(text []byte) bool {
 	var record struct{ Proof *struct{ Beacon *struct{} } }
 	return json.Unmarshal(text, &record) == nil && record.Proof != nil && record.Proof.Beacon != nil
@@ -120,7 +120,7 @@ func witnessesOf(t *tree) audit.Check {
 	return audit.Check{Name: checkWitnesses, Made: true, Count: len(t.cosigned)}
 }
 
-// withoutArena adds to a report the checks that need an arena, and marks them as
+// withoutArena adds the checks that need an arena to a report, and marks them as
 // skipped.
 func withoutArena(r *audit.Report) {
 	for _, name := range []string{checkSigned, checkTree, checkWitnesses} {

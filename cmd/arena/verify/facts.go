@@ -38,8 +38,8 @@ func fetchFacts(ctx context.Context, c calls) (f facts, err error) {
 	return facts{platformKey: body.PublicKey, beacon: body.Beacon}, nil
 }
 
-// fetchSeedKeys reads the arena's seed keys by id. It returns nil if the arena does
-// not list them.
+// fetchSeedKeys returns the arena's seed keys by id, or nil if the arena does not
+// list them.
 func fetchSeedKeys(ctx context.Context, c calls) (map[string]audit.SeedKey, error) {
 	var body rest.SeedKeys
 	found, err := c.getJSON(ctx, "/log/keys", &body)

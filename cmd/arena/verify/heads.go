@@ -20,10 +20,10 @@ const (
 	ladderTree  = "ladder"
 )
 
-// heads remembers the newest head of each tree of an arena, so that the arena
-// cannot show a different history later. A file holds one head, exactly as the
-// arena signed it. The folder is named after the platform key, so that the heads
-// still apply if the arena's address changes.
+// heads remembers the newest head of each tree of an arena, so that the arena cannot
+// show a different history later. A file holds one head, exactly as the arena signed
+// it. The folder is named after the platform key, so that the heads remain valid if
+// the arena's address changes.
 type heads struct {
 	folder string // empty with --no-remember
 	key    ed25519.PublicKey
@@ -48,8 +48,7 @@ func openHeads(key ed25519.PublicKey, remember bool) (heads, error) {
 
 func (h heads) path(tree, mode string) string { return filepath.Join(h.folder, tree+"-"+mode) }
 
-// openHead checks the signature of a head. The head belongs to one of a mode's
-// trees.
+// openHead checks the signature of a head of one of a mode's trees.
 func openHead(tree string, signed []byte, mode string, key ed25519.PublicKey) (signedlog.Head, error) {
 	if tree == ladderTree {
 		return signedlog.OpenLadder(signed, mode, key)
@@ -106,8 +105,8 @@ type saved struct {
 	tree, mode string
 }
 
-// readSaved reads the file that --head names. It tries every mode and tree, to find
-// out which of them the head belongs to. It returns nil without a file.
+// readSaved reads the file that --head names. To find out which mode and tree the
+// head belongs to, it tries all of them. Without a file, it returns nil.
 func readSaved(file string, key ed25519.PublicKey) (*saved, error) {
 	if file == "" {
 		return nil, nil //nolint:nilnil // a saved head is optional

@@ -40,7 +40,7 @@ type ladderReport struct {
 // treeReport describes the signed tree of a ladder's events.
 type treeReport struct {
 	Size         uint64        `json:"size"`                   // number of checked entries; each is the event at the same revision
-	Newer        uint64        `json:"newer,omitempty"`        // number of later entries; they were not checked, because no quorum of --policy has cosigned them
+	Newer        uint64        `json:"newer,omitempty"`        // number of later entries, which were not checked because no quorum of --policy has cosigned them
 	Continues    *uint64       `json:"continues,omitempty"`    // size of the remembered head; nil if none was remembered
 	Results      uint64        `json:"results"`                // number of leaves; the signed log of results begins with them
 	NeverStarted int           `json:"neverStarted"`           // voided matches that never started
@@ -228,9 +228,9 @@ func (l *ladderCheck) differs(revision uint64, d *audit.Difference) error {
 	return &audit.LadderDifference{Mode: l.Ladder, Revision: revision, Log: d.Log, Follows: d.Follows}
 }
 
-// fold recomputes the events. With a policy, it stops at the size of the tree that
-// the witnesses have cosigned. If there is a tree, each event must be an entry of
-// that tree, and the signed head of the results must follow from the tree's leaves.
+// fold recomputes the events. With a policy, it stops at the end of the tree that the
+// witnesses have cosigned. If there is a tree, each event must be an entry of that
+// tree, and the signed head of the results must follow from the tree's leaves.
 func (l *ladderCheck) fold(ctx context.Context, folded *audit.Ladder, t *tree, signed *signedLogs) error {
 	if t == nil {
 		return foldLog(ctx, l.log, l.errOut, l.Ladder, l.size, folded)

@@ -124,8 +124,8 @@ func eventsInLog(ctx context.Context, log eventstore.Log, mode string, size uint
 	}
 }
 
-// fold adds events to l. After each event that fits, it calls the function after.
-// total is the number of events.
+// fold adds events to l. After each event that does not differ, it calls the function
+// after. total is the number of events.
 func fold(l *audit.Ladder, mode string, total uint64, errOut io.Writer, events iter.Seq2[ladderEvent, error], after func(ladderEvent) error) error {
 	p := progress.New(errOut, "events")
 	defer p.Finish()

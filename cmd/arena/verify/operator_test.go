@@ -134,8 +134,8 @@ func TestVerifyCountsAnAbortOfADislikedMatch(t *testing.T) {
 	require.Contains(t, errOut, "1 results without a leaf in the ladder's tree of 4 events", "a match that had started cannot be shown as never started")
 }
 
-// A wall clock can run out only if the match has started. So an operator who leaves
-// the record of such a match out of the log of results cannot hide it.
+// A wall clock can run out only if the match has started. So if an operator leaves
+// the record of such a match out of the log of results, the omission shows.
 func TestVerifyNamesAnExpiredMatchWithoutALeaf(t *testing.T) {
 	t.Parallel()
 	const last = 3
@@ -196,8 +196,8 @@ func TestVerifySaysThatSeedsCouldBeGround(t *testing.T) {
 	require.Contains(t, out, "no table uses a beacon")
 }
 
-// With a beacon, a seed that the operator has chosen does not follow from the round,
-// and a round that the operator has chosen is not the one that the seating names.
+// With a beacon, an operator can choose neither the seed, which must follow from the
+// round, nor the round, which must be the one that the seating names.
 func TestVerifyNamesGroundSeedsWithABeacon(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 1, nil)

@@ -23,7 +23,7 @@ type policy struct {
 	witnesses []witness
 }
 
-// witness is a witness that a line of a policy names.
+// witness is one of the witnesses that a policy names.
 type witness struct {
 	*torchwood.CosignatureVerifier
 	name string // the name in the policy; the key may contain another name
@@ -37,7 +37,7 @@ type cosignature struct {
 	At      string `json:"at"`      // by the witness's clock
 }
 
-// readPolicy reads the file that --policy names. It returns nil without a file.
+// readPolicy reads the file that --policy names. Without a file, it returns nil.
 func readPolicy(file string) (*policy, error) {
 	if file == "" {
 		return nil, nil //nolint:nilnil // a policy is optional
@@ -62,7 +62,7 @@ func readPolicy(file string) (*policy, error) {
 	return p, nil
 }
 
-// fields splits a line of a policy, without its comment.
+// fields splits a line of a policy into fields, without the line's comment.
 func fields(line string) []string {
 	line, _, _ = strings.Cut(line, "#")
 	return strings.Fields(line)

@@ -20,8 +20,8 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// rotatingLog is the log of an arena that announces a new seed key, and seats a table
-// under it, after each read of arena-keys.
+// rotatingLog is the log of an arena. After each read of arena-keys, the arena
+// announces a new seed key and seats a table under it.
 type rotatingLog struct {
 	*memory.Log
 

@@ -82,10 +82,10 @@ func (t *tree) served(ctx context.Context) iter.Seq2[ladderEvent, error] {
 	}
 }
 
-// matches requires that an entry of the tree belongs to the given event. It returns the
-// hash of the leaf that the event adds to the results, or nil.
+// matches requires that raw is the tree's entry for the event. It returns the hash of
+// the leaf that the event adds to the results, or nil if it adds none.
 func (e ladderEvent) matches(raw []byte) (leaf []byte, d *audit.Difference) {
-	var parsed struct{ Leaf *string } // set for an event that adds a leaf to the tree of results
+	var parsed struct{ Leaf *string } // set if the event adds a leaf to the tree of results
 	if err := json.Unmarshal(raw, &parsed); err == nil && parsed.Leaf != nil {
 		hash, err := hex.DecodeString(*parsed.Leaf)
 		if err != nil || len(hash) != tlog.HashSize {

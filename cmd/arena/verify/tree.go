@@ -26,7 +26,7 @@ const (
 // than this program.
 var errNoTree = errors.New("the arena serves no ladder tree; it runs an older version")
 
-// tree is the signed tree of a mode's ladder, at the size of a checkpoint.
+// tree is the signed tree of a mode's ladder, at the size that a checkpoint states.
 type tree struct {
 	calls
 	mode   string
@@ -85,8 +85,8 @@ func (t *tree) advance(ctx context.Context) (d *audit.Difference, err error) {
 	}
 }
 
-// try requests the current checkpoint once. again is true if another try may get a
-// better checkpoint.
+// try requests the current checkpoint once. If another try may return a better
+// checkpoint, again is true.
 func (t *tree) try(ctx context.Context) (d *audit.Difference, again bool, err error) {
 	signed, err := t.get(ctx, "/ladder/"+t.mode+"/checkpoint")
 	if err != nil {
@@ -186,8 +186,8 @@ func (t *tree) quorum(ctx context.Context, newest []byte) (*audit.Difference, er
 	}, nil
 }
 
-// agree requires that the cosigned tree is the beginning of the newest tree, or the
-// other way round.
+// agree requires that the smaller of two trees, the cosigned tree and the newest
+// tree, is the beginning of the larger one.
 func (t *tree) agree(ctx context.Context, cosigned signedlog.Head, signed []byte) (*audit.Difference, error) {
 	small, large := cosigned, t.head
 	if small.Size > large.Size {
@@ -268,7 +268,7 @@ func treeOf(h signedlog.Head) tlog.Tree {
 	return tlog.Tree{N: int64(h.Size), Hash: tlog.Hash(h.Root)}
 }
 
-// blame distinguishes failed calls from tiles that contradict their tree.
+// blame finds out whether a call failed or the tiles contradict their tree.
 func (t *tree) blame(err error) (*audit.Difference, error) {
 	switch {
 	case err == nil:
@@ -318,7 +318,8 @@ func (t *tree) ReadEndpoint(ctx context.Context, path string) ([]byte, error) {
 	return data, err
 }
 
-// shortenText shortens text to one line. The text should have been a checkpoint.
+// shortenText quotes a text that should have been a checkpoint, and shortens it to
+// one line.
 func shortenText(text []byte) string {
 	const most = 400
 	if len(text) > most {

@@ -96,7 +96,7 @@ func (s *treeArena) publish() {
 }
 
 // append adds an event to the served events and to the tree. If the event closes a
-// match that has a record, its entry contains the leaf of that record.
+// match that has a record, the entry contains the hash of the record's leaf.
 func (s *treeArena) append(name string, at time.Time, data string) {
 	n := len(s.served)
 	s.served = append(s.served, rest.LadderEvent{Revision: n, Type: name, At: rest.FormatTime(at), Data: data})

@@ -23,7 +23,7 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// An auditor needs only REST to recompute a ladder. In the next run, the heads must
+// An auditor needs only REST to recompute a ladder. The heads of the next run must
 // continue the remembered ones.
 func TestVerifyALadderOverREST(t *testing.T) {
 	t.Parallel()
@@ -363,7 +363,7 @@ func TestVerifyStopsAtTheCosignedHead(t *testing.T) {
 	empty := s.checkpoint()
 	s.witnesses, s.size = nil, -1
 
-	for range 3 { // the tree continues differently than the one that others see
+	for range 3 { // these events differ from those that other readers see
 		s.arena.SeatAndVoid(ladder.WhyOperator)
 	}
 	s.publish()

@@ -1,9 +1,8 @@
-// Package verify implements `arena verify`. It recomputes matches, or a whole
-// ladder, and reports the first difference. It reads match records from a file, an
-// arena or a log. If more evidence is available, it also compares the records with
-// that evidence: the ladder, the arena's keys, an owner's notes, and the signed
-// log of results. Package domain/audit does the recomputation. docs/audit.md
-// defines the checks.
+// Package verify implements `arena verify`. It recomputes matches, or a whole ladder,
+// and reports the first difference. It reads match records from a file, an arena or a
+// log. It also compares the records with other evidence, if available: the ladder,
+// the arena's keys, an owner's notes, and the signed trees. Package domain/audit does
+// the recomputation. docs/audit.md defines the checks.
 package verify
 
 import (
