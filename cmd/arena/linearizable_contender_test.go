@@ -19,7 +19,7 @@ type contender struct {
 	history  *history
 	chance   *rand.Rand
 	streams  []eventstore.StreamID
-	patience time.Duration // the longest time limit of a call
+	patience time.Duration // the longest time limit for a call
 
 	heads map[eventstore.StreamID]eventstore.Expected // the last known revisions
 }

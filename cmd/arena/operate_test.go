@@ -98,7 +98,7 @@ func (s *operatedArena) seated() string {
 	return id
 }
 
-// as calls the arena as the bots' owner.
+// as makes a call as the bots' owner.
 func (s *operatedArena) as(method, path string, body any) (client.Answer, error) {
 	s.t.Helper()
 	o := s.owners[0]
@@ -144,7 +144,7 @@ func TestOperators(t *testing.T) {
 	t.Parallel()
 	s := newOperatedArena(t)
 
-	// A drained arena lets running matches continue.
+	// While an arena drains, running matches continue.
 	held := s.seated()
 	require.Equal(t, "draining: no more bots are seated, and running matches continue until they end\n", s.admin("drain", "--reason", "a new release"))
 	require.Equal(t, "the arena is already draining\n", s.admin("drain", "--reason", "once more"))

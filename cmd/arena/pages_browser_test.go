@@ -29,7 +29,7 @@ type tab struct {
 
 	mu     sync.Mutex
 	faults []string
-	weight float64 // bytes received since the last open
+	weight float64 // bytes received since the last call of open
 }
 
 // newTab starts a browser. If a program is missing, it skips the test and names the
@@ -61,7 +61,7 @@ func newTab(t testing.TB) *tab {
 	return b
 }
 
-// visit sets the arena that the tab calls.
+// visit sets the arena whose pages the tab opens.
 func (b *tab) visit(base string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -170,7 +170,7 @@ func (p *process) awaitIn(t *transcript, from int, pattern string) []string {
 	}
 }
 
-// transcript stores all output, and signals new output.
+// transcript stores all output of a process, and signals new output.
 type transcript struct {
 	mu    sync.Mutex
 	text  bytes.Buffer

@@ -53,9 +53,9 @@ func TestSecurityRelay(t *testing.T) {
 	require.NotContains(t, record, `"cause":"dropped"`)
 }
 
-// publicBot starts a house bot behind a gateway, as the bots of a public arena are.
-// It passes the gateway's host as the value of the last flag, and returns the
-// gateway's URL.
+// publicBot starts a house bot behind a gateway, like the bots of a public arena. It
+// passes the gateway's host as the value of the last flag, and returns the gateway's
+// URL.
 func publicBot(t *testing.T, flags ...string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -46,7 +46,7 @@ func TestSecuritySecrecy(t *testing.T) {
 		key.do("POST", "/bots", map[string]string{"name": p.name, "mode": "standard", "url": p.url}).is(201)
 	}
 	f.stop()
-	f.start("--tick", "250ms") // all four sit at one table
+	f.start("--tick", "250ms") // seats all four bots at one table
 	key = key.elsewhere(f.address())
 	<-held
 	seated := f.list(matches.Running)[0]

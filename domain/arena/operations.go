@@ -37,7 +37,7 @@ func DecodeOperations(eventType string, data []byte) (Event, error) {
 	}
 }
 
-// Operations is the state of the operators' orders.
+// Operations is the state that results from the operators' orders.
 type Operations struct {
 	Draining bool
 	Reason   string    // the reason for the last change

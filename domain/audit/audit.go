@@ -41,7 +41,7 @@ const (
 	CheckAwards     = "awards"     // every move of an award
 	CheckEnd        = "end"        // the end of the match: reason, scores, placements
 	CheckPlacements = "placements" // the placements of the record
-	CheckThinking   = "thinking"   // the thinking times of the record
+	CheckThinking   = "thinking"   // the thinking times in the record
 	CheckNonces     = "nonces"     // the nonces, commitments and rounds in an owner's notes
 	CheckRating     = "rating"     // the position of the match on its ladder, and the rating changes
 )
@@ -127,7 +127,7 @@ func Match(r *Record, e Evidence) Report {
 	return a.report()
 }
 
-// audit is the recomputation of one match.
+// audit recomputes one match.
 type audit struct {
 	record     *Record
 	evidence   Evidence

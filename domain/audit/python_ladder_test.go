@@ -38,7 +38,7 @@ func signedBeacon() *sample.Beacon {
 	return &sample.Beacon{Chain: chain.WithHash(), Sign: func(round uint64) []byte {
 		signature, err := hex.DecodeString(relay.Round(round).Signature)
 		if err != nil {
-			panic(err) // the relay wrote it in hex
+			panic(err) // never happens: the relay wrote it in hex
 		}
 		return signature
 	}}
@@ -362,7 +362,7 @@ func arenaFile(t testing.TB) string {
 	return file(t, inJSON(t, map[string]any{"publicKey": sample.PlatformKey, "beacon": fakeChain().Info()}))
 }
 
-// seedKeys is the response of /log/keys.
+// seedKeys returns the response of /log/keys.
 func seedKeys() map[string]any {
 	return map[string]any{"keys": []any{map[string]any{"id": sample.SeedKeyID, "hash": sample.SeedKeyHash(), "key": hex.EncodeToString(sample.SeedKey)}}}
 }

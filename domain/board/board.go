@@ -59,7 +59,7 @@ type Layout struct {
 	Tokens    [Hexes]uint8
 }
 
-// Desert returns the hex that the bandit starts on.
+// Desert returns the desert's hex, where the bandit starts.
 func (l *Layout) Desert() uint8 {
 	if h := slices.Index(l.Resources[:], Desert); h >= 0 {
 		return uint8(h)

@@ -37,7 +37,7 @@ func (r EndReason) String() string { return nameOf(reasonNames[:], uint8(r)) }
 // ParseEndReason returns the reason with the given name.
 func ParseEndReason(name string) (EndReason, bool) { return parse[EndReason](reasonNames[:], name) }
 
-// ConsequenceKind is the kind of a Consequence.
+// ConsequenceKind is the type of a Consequence's Kind.
 type ConsequenceKind uint8
 
 // The kinds, in their order within one append: the effects of an action, then the

@@ -25,7 +25,7 @@ type network struct {
 	taken   board.EdgeSet             // edges with a road
 	touched [MaxSeats]board.VertexSet // ends of the seat's roads
 	reach   [MaxSeats]board.EdgeSet   // edges that the seat's network reaches, taken or not
-	hexes   [MaxSeats]hexSet          // hexes with a town of the seat
+	hexes   [MaxSeats]hexSet          // hexes that have a town of the seat
 	trails  [MaxSeats]uint8           // length of the seat's longest road
 
 	rates [MaxSeats][board.Resources]uint8 // how many cards of a resource the bank takes for one card

@@ -23,7 +23,7 @@ const (
 	ReasonNegativeCount   = "negative_count"   // a count of cards is below zero
 	ReasonEdgeCount       = "edge_count"       // play_roadworks names neither one nor two edges
 	ReasonTalkTooLong     = "talk_too_long"    // talk of more than 240 characters
-	ReasonTalkTwice       = "talk_twice"       // the seat talks a second time in one turn
+	ReasonTalkTwice       = "talk_twice"       // the seat talks a second time in the same turn
 )
 
 // ReasonNotOwed means that the seat owes no decision of that kind. No frame
@@ -55,7 +55,7 @@ const (
 	ReasonDeckEmpty         = "deck_empty"           // no card is left to buy
 	ReasonNoDevCard         = "no_dev_card"          // the seat does not hold the card
 	ReasonDevBoughtThisTurn = "dev_bought_this_turn" // the seat bought the card this turn
-	ReasonDevAlreadyPlayed  = "dev_already_played"   // a second card in one turn
+	ReasonDevAlreadyPlayed  = "dev_already_played"   // the seat has already played a card this turn
 	ReasonDuplicateEdge     = "duplicate_edge"       // play_roadworks names one edge twice
 	ReasonWindfallCount     = "windfall_count"       // play_windfall does not take exactly two cards
 )
@@ -71,9 +71,9 @@ const (
 // Reasons for discarding and trading.
 const (
 	ReasonDiscardCount  = "discard_count"   // the discard is not half the hand, rounded down
-	ReasonSameResource  = "same_resource"   // bank_trade of a resource for itself
+	ReasonSameResource  = "same_resource"   // bank_trade gives and takes the same resource
 	ReasonTooManyOffers = "too_many_offers" // a sixth offer in one turn
 	ReasonEmptySide     = "empty_side"      // one side of the offer has no cards
-	ReasonOfferToSelf   = "offer_to_self"   // the offer is to the seat itself
-	ReasonToNotPlaying  = "to_not_playing"  // nobody plays at the seat offered to
+	ReasonOfferToSelf   = "offer_to_self"   // the offer is for the seat that makes it
+	ReasonToNotPlaying  = "to_not_playing"  // nobody plays at the seat that the offer is for
 )

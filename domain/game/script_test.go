@@ -104,7 +104,7 @@ func (p *script) arrange(command string, args []string) error {
 	return nil
 }
 
-// arguments sorts words into numbers and card counts.
+// arguments splits words into numbers and card counts.
 func arguments(words []string) (n []int, cards Cards, err error) {
 	for _, word := range words {
 		name, count, counted := strings.Cut(word, "=")

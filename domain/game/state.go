@@ -11,7 +11,7 @@ const (
 	MaxOffers      = 5    // in one turn
 	HandLimit      = 7    // on a roll of 7, seats with more cards must discard
 	StalemateTurns = 60   // the game ends after this many turns without a change of any true score
-	MaxTurns       = 1000 // the game ends after this turn
+	MaxTurns       = 1000 // the game ends after this many turns
 )
 
 // step is what the game waits for once all consequences are applied. An open

@@ -64,7 +64,7 @@ type Bot struct {
 	Ended  time.Time     `json:"ended,omitzero"`  // end of its latest match, completed or aborted, which is when its rest begins
 
 	Misses      int         `json:"misses,omitempty"`     // consecutive missed matches, up to the latest rated match
-	MissedSince time.Time   `json:"missedSince,omitzero"` // end of the first of these matches
+	MissedSince time.Time   `json:"missedSince,omitzero"` // when the first of these matches ended
 	MissedAt    []time.Time `json:"missed,omitempty"`     // when these matches ended; only the latest keptMisses
 }
 

@@ -54,7 +54,7 @@ func mustBe(code, at, want string, v strictjson.Value) *Malformed {
 	return &Malformed{code, at, fmt.Sprintf("%s must be %s, got %s", where, want, describe(v))}
 }
 
-// describe names a value from a bot.
+// describe describes a value from a bot for an error message.
 func describe(v strictjson.Value) string {
 	switch v.Kind() {
 	case '{':
@@ -78,7 +78,7 @@ func token(key string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(q[1 : len(q)-1])
 }
 
-// notJSON explains why strictjson rejected a text.
+// notJSON explains why strictjson rejected a message.
 func notJSON(text []byte, err error) *Malformed {
 	var twice strictjson.DuplicateKeyError
 	switch {

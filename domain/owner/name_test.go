@@ -13,7 +13,7 @@ import (
 
 func TestParseName(t *testing.T) {
 	for name, c := range map[string]struct {
-		raw, want string // want is empty if raw is rejected
+		raw, want string // want is empty if ParseName must reject raw
 	}{
 		"plain":                            {"Ada", "Ada"},
 		"trimmed":                          {" \tAda L. \n", "Ada L."},

@@ -77,7 +77,7 @@ func (c projectionsCmd) measure(ctx context.Context, dir string, p *progress.Dis
 	return r, err
 }
 
-// rebuilt is a model that was rebuilt.
+// rebuilt describes a model that was rebuilt.
 type rebuilt struct {
 	name   string
 	took   time.Duration

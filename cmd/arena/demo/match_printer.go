@@ -51,7 +51,7 @@ type matchPrinter struct {
 	log     eventstore.Log
 	baseURL string
 	out     io.Writer
-	printed map[string]string // by match id, the status that was printed last
+	printed map[string]string // by match id: the last status that was printed
 }
 
 // skipEnded marks the matches that ended before the demo began as already printed.

@@ -59,7 +59,7 @@ func (c serveCmd) serve(ctx context.Context, out io.Writer, logger *slog.Logger)
 	if l.admin != nil {
 		admin.Handler = c.adminHandler(n, l.admin.Addr().String(), logger)
 		g.Go(func() error {
-			_ = listen.Serve(admin, l.admin) // the node works without these endpoints
+			_ = listen.Serve(admin, l.admin) // ignores the error, because the node works without these endpoints
 			return nil
 		})
 	}
@@ -125,7 +125,7 @@ func listenFeed(ctx context.Context, address string) (net.Listener, error) {
 	return listenNode(ctx, address, "--feed-listen", false)
 }
 
-// close closes listeners that nothing serves yet.
+// close closes the listeners. Use it only before they are served.
 func (l listeners) close() (err error) {
 	for _, each := range []net.Listener{l.clients, l.feed, l.admin} {
 		if each != nil {

@@ -29,7 +29,7 @@ type heads struct {
 	key    ed25519.PublicKey
 }
 
-// remembered is a head in a file.
+// remembered is a head that was read from a file.
 type remembered struct {
 	signedlog.Head
 	file string

@@ -51,7 +51,7 @@ type treeReport struct {
 // ladderCheck is one run of `arena verify --ladder`. It has a log, an arena or both.
 type ladderCheck struct {
 	*Cmd
-	log    eventstore.Log // nil: the arena serves the events
+	log    eventstore.Log // nil if the arena serves the events
 	calls  calls          // arena is nil without an arena
 	facts  facts
 	trust  trust
@@ -352,14 +352,14 @@ func (r ladderReport) show(out io.Writer) {
 	}
 }
 
-// warnings says what each kind of warning means.
+// warnings holds the text of each kind of warning.
 var warnings = map[string]string{
 	audit.WithoutBeacon: "name no round, but an earlier seating does: the arena may have chosen their seeds",
 	audit.Late:          "were stored after their round had appeared: the arena may have known their seeds",
 	audit.Backdated:     "have an earlier tick than the previous seating: the arena may have known their rounds",
 }
 
-// rests lists the different rest times between matches.
+// rests lists the distinct rest times.
 func (r ladderReport) rests() (list []string) {
 	for _, ms := range r.Rests {
 		list = append(list, (time.Duration(ms) * time.Millisecond).String())
