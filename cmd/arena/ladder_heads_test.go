@@ -91,7 +91,7 @@ func TestPublishWaitsForAHead(t *testing.T) {
 		require.EqualValues(t, 1, f.size())
 		require.NoError(t, f.Publish(context.Background(), ladder.Standard, 0))
 
-		synctest.Wait() // until the other mode has its first head too
+		synctest.Wait() // until the other mode also has its first head
 		changed := f.Changed()
 		second := f.published(context.Background(), 1)
 		f.seat()

@@ -33,7 +33,7 @@ type witnessedArena struct {
 	*testArena
 	t      *testing.T
 	target atomic.Pointer[url.URL]
-	forged atomic.Pointer[forgedHead] // what readers get instead of the standard ladder's tree; nil if they get that tree
+	forged atomic.Pointer[forgedHead] // served to readers instead of the standard ladder's tree; nil if readers get the real tree
 }
 
 // forgedHead is a head of a forged ladder, with the cosignature of one witness.

@@ -94,7 +94,7 @@ func (a *audit) seedKey(p *match.Proof) {
 	case !known:
 		a.differs(CheckSeedKey, 0, fmt.Sprintf("the seed key %q", p.SeedKey), "a seed key that arena-keys names")
 	case key.Key == nil:
-		a.skipped(CheckSeedKey, "the key is in use, or has unfinished matches, and is not published yet")
+		a.skipped(CheckSeedKey, "the key is not published yet: it is in use or has unfinished matches")
 	default:
 		a.compare(CheckSeedKey, "a published seed key with the hash "+key.Hash.String(), "a published seed key with the hash "+seed.Seed(sha256.Sum256(key.Key)).String())
 		a.compare(CheckSeedKey, p.ServerSeed.String(), seed.Server(key.Key, a.record.ID).String())

@@ -306,7 +306,7 @@ var forgeries = []forgery{
 	{"the end dropped", func(f forged) int { i := f.find("end", nil); return on(i, func() { f.drop(i) }) }, audit.CheckEnd, true},
 	{"an event behind the end", func(f forged) int { i := f.find("end", nil); return behind(1, i, func() { f.double(i) }) }, audit.CheckEnd, true},
 	{"an ended match called aborted", func(f forged) int { f.object["status"] = "aborted"; return len(f.replay()) }, audit.CheckEnd, true},
-	// Forgeries of the order of events and of the other fields of the record.
+	// Forgeries of the order of events, and of the record's other fields.
 	{"an event dropped", func(f forged) int { i := f.find("roll", nil); return on(i, func() { f.drop(i) }) }, audit.CheckDice, true},
 	{"an event doubled", func(f forged) int { i := f.find("roll", nil); return behind(1, i, func() { f.double(i) }) }, audit.CheckAnswers, true},
 	{"an event dropped, its number too", func(f forged) int {

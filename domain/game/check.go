@@ -57,7 +57,7 @@ func checkID(what string, id uint8, n int) *Illegal {
 	if id == board.None {
 		return illegal(ReasonOutOfRange, "the %s is missing", what)
 	}
-	return illegal(ReasonOutOfRange, "there is no %s %d: they run from 0 to %d", what, id, n-1)
+	return illegal(ReasonOutOfRange, "there is no %s %d: the ids run from 0 to %d", what, id, n-1)
 }
 
 func checkResource(r board.Resource) *Illegal {

@@ -36,7 +36,7 @@ func (s *State) checkPlay(seat uint8, a Action) *Illegal {
 func (s *State) checkHolds(seat uint8, card DevCard) *Illegal {
 	switch {
 	case s.Devs[seat][card] == 0 && s.Bought[seat][card] > 0:
-		return illegal(ReasonDevBoughtThisTurn, "the %v was bought this turn and can be played from the next", card)
+		return illegal(ReasonDevBoughtThisTurn, "the %v was bought this turn and can be played from the next turn on", card)
 	case s.Devs[seat][card] == 0:
 		return illegal(ReasonNoDevCard, "seat %d holds no %v", seat, card)
 	case s.devPlayed:

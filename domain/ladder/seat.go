@@ -28,7 +28,7 @@ type Candidate struct {
 	StatusChanged time.Time `json:"statusChanged"` // time of its latest change of status; earlier misses do not count
 }
 
-// Tick holds the other inputs of Seat, besides the candidates.
+// Tick holds the inputs of Seat besides the candidates.
 type Tick struct {
 	Now         time.Time
 	Rest        time.Duration // how long a bot usually rests between the end of a match and its next seating

@@ -127,7 +127,7 @@ var PublicKinds = []PublicKind{
 	{"steal", "The seat robbed the victim; the card is not recorded.", StealData{}, OneSeat},
 	{"trade", "An executed trade between seats.", TradeData{}, OneSeat},
 	{"award", "An award changed hands; the seat is the new holder.", AwardData{}, MaySeat},
-	{"timeout", "No usable answer came in time; the default follows.", TimeoutData{}, OneSeat},
+	{"timeout", "No usable answer arrived in time; the default follows.", TimeoutData{}, OneSeat},
 	{"illegal", "The answer broke the rules; the default follows.", IllegalData{}, OneSeat},
 	{"resign", "The seat resigned after its third strike.", ResignData{}, OneSeat},
 	{"end", "The game ended.", EndData{}, NoSeat},

@@ -216,9 +216,8 @@ func TestBatchOfDiscards(t *testing.T) {
 	require.Equal(t, asks[1].ID+1, asks[2].ID)
 }
 
-// Every opponent is asked about an open offer. The first seat after the offerer
-// that accepts gets the trade, and the talk in the answers is logged in seat
-// order.
+// Every opponent is asked about an open offer. The first accepting seat after the
+// offerer gets the trade. The log contains the talk in the answers in seat order.
 func TestOpenOffer(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 7))
 	m := find(t, rng, 4, func(m Match) bool {

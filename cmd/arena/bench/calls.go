@@ -21,7 +21,7 @@ type callsCmd struct {
 	Bots    int     `default:"10000" help:"how many bots are on the leaderboard"`
 	Matches int     `default:"10000" help:"how many matches the log contains"`
 	Veteran int     `default:"2000" help:"how many of these matches were played by the bot with the longest history"`
-	Games   int     `default:"100" help:"how many complete matches are played to their end"`
+	Games   int     `default:"100" help:"how many matches to play in full"`
 	Running int     `default:"50" help:"how many matches are running"`
 	Calls   int     `default:"200" help:"how many calls to measure for each row"`
 	Seconds float64 `default:"10" help:"how long to measure /health and streams"`

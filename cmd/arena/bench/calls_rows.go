@@ -24,7 +24,7 @@ type callsBench struct {
 
 	history *history
 	running []*simulatedMatch
-	ended   []string // ids of complete matches that were played to their end
+	ended   []string // ids of matches that were played in full
 	played  []string // ids of their bots
 	keyID   string   // a registered key
 }

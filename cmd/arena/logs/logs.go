@@ -16,8 +16,9 @@ import (
 	"hexarena/eventstore/node"
 )
 
-// How long a log may take to respond when a command starts. The embedded node
-// gets longer: it runs in this process, so only a busy machine can delay it.
+// These constants limit how long a log may take to respond when a command starts. The
+// limit for the embedded node is longer: it runs in this process, so only a busy
+// machine can delay it.
 const (
 	answerTime         = 10 * time.Second
 	embeddedAnswerTime = time.Minute

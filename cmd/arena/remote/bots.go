@@ -23,7 +23,7 @@ type botsCmd struct {
 	Move    botsMove   `cmd:"" help:"Move a bot to another URL, where it must pass the deploy check."`
 	Pause   namedBot   `cmd:"" help:"Keep a bot out of matchmaking."`
 	Unpause namedBot   `cmd:"" help:"Let a paused bot play again."`
-	Remove  botsRemove `cmd:"" help:"Remove a bot permanently; its matches stay. Asks first."`
+	Remove  botsRemove `cmd:"" help:"Remove a bot permanently; its matches stay. Asks for confirmation."`
 }
 
 func printBot(w io.Writer, b rest.Bot) {

@@ -26,7 +26,7 @@ type keysCmd struct {
 	List   keysList   `cmd:"" help:"List your API keys, including revoked ones."`
 	Add    keysAdd    `cmd:"" help:"Register an API key: your own, which later commands then sign with, or another public key."`
 	Use    keysUse    `cmd:"" help:"Make later commands sign with a key that is already registered."`
-	Revoke keysRevoke `cmd:"" help:"Revoke an API key permanently. Asks first."`
+	Revoke keysRevoke `cmd:"" help:"Revoke an API key permanently. Asks for confirmation."`
 }
 
 func printKey(w io.Writer, k rest.Key) {

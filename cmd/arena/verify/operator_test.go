@@ -72,7 +72,7 @@ func TestVerifyNamesDishonestSeatings(t *testing.T) {
 	}
 }
 
-// To get new seeds, an operator repeatedly seats tables and voids them. The seatings
+// An operator repeatedly seats tables and voids them, to draw new seeds. The seatings
 // and voids are in the tree, so the checker counts the voids by cause. If the
 // operator leaves them out of the served events or out of the tree, the checker
 // reports a difference.

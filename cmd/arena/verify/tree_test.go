@@ -93,8 +93,8 @@ func TestVerifyALadderOfSeveralTiles(t *testing.T) {
 	}
 }
 
-// An arena shows one tree to one reader, and a different tree to another reader.
-// After that, it cannot switch either reader to the other tree without being noticed.
+// An arena shows one tree to one reader, and a different tree to another reader. If
+// it later shows one of them the other tree, the reader notices.
 func TestVerifyNamesAForkedTree(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 3, nil)
