@@ -14,9 +14,9 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// A match with a time bank survives kill -9: no event is lost or stored twice, the
-// clocks of the seats continue from their values in the log, and each request states
-// the time that, according to the log, the seat has left.
+// A match with a time bank survives kill -9. No event is lost or stored twice, and
+// the clocks of the seats continue from their values in the log. Each request states
+// how much time its seat has left, as the test recomputes it from the log.
 func TestKill9KeepsTheClocks(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)

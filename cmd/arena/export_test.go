@@ -176,7 +176,7 @@ func TestExportErrorsHaveOneLine(t *testing.T) {
 		"an invalid position":  {[]string{"--out", out, "--format", "jsonl", "--since", "noon"}, "--since: expected a valid 64 bit uint"},
 		"a log that is in use": {[]string{"--out", out, "--format", "jsonl", "--data", data}, ""},
 		"no log":               {[]string{"--out", out, "--format", "jsonl", "--data", t.TempDir()}, "--data contains no log"},
-		"an unreachable log":   {[]string{"--out", out, "--format", "jsonl", "--eventstore", "esdb://127.0.0.1:1?tls=false"}, "--eventstore does not answer"},
+		"an unreachable log":   {[]string{"--out", out, "--format", "jsonl", "--eventstore", "esdb://127.0.0.1:1?tls=false"}, "--eventstore does not respond"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

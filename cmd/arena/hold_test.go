@@ -13,8 +13,8 @@ import (
 )
 
 // holdAt is an environment variable that names a point. When a goroutine of the
-// arena's process reaches that point, the process holds it there and prints "held at"
-// and the point, so that a test can kill the process. All other goroutines continue.
+// arena's process reaches that point, the process holds it there, and prints "held
+// at" and the point. A test can then kill the process. All other goroutines continue.
 const holdAt = "HEXARENA_TEST_HOLD_AT"
 
 // The points of holdAt.

@@ -169,10 +169,10 @@ func (h *savedHeads) check(ctx context.Context) {
 	}
 }
 
-// The test kills the arena after each step of seating a table: after the seating is
-// stored, folded, included in a signed head, and after the bots are dialed. After a
-// restart, the match is played. No bot is dialed before a head includes its seating,
-// and every head that a client has saved stays valid.
+// The test kills the arena after each step of seating a table. The steps are to store
+// the seating, to fold it, to include it in a signed head, and to dial the bots.
+// After a restart, the match is played. No bot is dialed before a head includes its
+// seating, and every head that a client has saved stays valid.
 func TestKill9BetweenSeatingAndDialing(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{"seated", atFolded, atSigned, "dialed"} {

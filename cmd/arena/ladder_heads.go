@@ -23,9 +23,9 @@ type ladderHead struct {
 
 // ladderHeads signs the heads of the ladder trees. After every commit of the read
 // model, Run makes a new head for each mode whose tree has grown. A later head of a
-// mode is never smaller than an earlier one, even after a restart: the first head
-// includes all events that were in the log at startup. Two heads of the same size are
-// always identical.
+// mode is never smaller than an earlier one. This is true even after a restart,
+// because the first head includes all events that were in the log at startup. Two
+// heads of the same size are always identical.
 //
 // Play waits only for Publish. Code that sends heads to other parties follows Changed
 // and never delays play.

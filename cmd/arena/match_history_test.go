@@ -23,9 +23,9 @@ type matchHistory struct {
 	unfinished []string
 }
 
-// readHistory reads the log and checks the guarantees of every ladder: no bot plays
-// in two matches at the same time, and each match is rated once, based on the ratings
-// before it.
+// readHistory reads the log and checks the guarantees of every ladder. No bot may
+// play in two matches at the same time. Each match must be rated once, based on the
+// ratings before it.
 func readHistory(t testing.TB, data string) *matchHistory {
 	t.Helper()
 	log, closeLog := openLog(t, data)

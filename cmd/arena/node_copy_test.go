@@ -110,7 +110,7 @@ func TestCopyErrorsHaveOneLine(t *testing.T) {
 		{"the same log", []string{"--from", one, "--to", one}, "--from and --to are the same log"},
 		{"a wrong address", []string{"--from", "http://localhost", "--to", one}, "--from: event store address: must begin with esdb://"},
 		{"a wrong target", []string{"--from", one, "--to", "esdb://localhost?tsl=false"}, `--to: event store address: unknown setting "tsl"`},
-		{"an unreachable source", []string{"--from", "esdb://127.0.0.1:1?tls=false", "--to", one}, "--from does not answer"},
+		{"an unreachable source", []string{"--from", "esdb://127.0.0.1:1?tls=false", "--to", one}, "--from does not respond"},
 		{"a target that holds something else", []string{"--from", one, "--to", other}, "the target: it contains events that were not copied from this source: arena-keys@0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -108,8 +108,8 @@ func allOf(t testing.TB, connection string) (all []heldEvent) {
 }
 
 // keptBack returns the secrets that the feed must not publish: all strings in the
-// private streams, except the ids and names of bots and owners, because matches
-// contain them too. It also returns the ids of the running matches.
+// private streams, except the ids and names of bots and owners. Those are also in the
+// matches. It also returns the ids of the running matches.
 func keptBack(t testing.TB, source string) (secrets, running []string) {
 	t.Helper()
 	log, err := esdb.Open(source, slog.New(slog.DiscardHandler))
@@ -195,7 +195,7 @@ func TestPublishErrorsHaveOneLine(t *testing.T) {
 	require.NoError(t, err)
 	for to, want := range map[string]string{
 		source:                           "--from and --to are the same log",
-		"esdb://127.0.0.1:1?tls=false":   "--to does not answer",
+		"esdb://127.0.0.1:1?tls=false":   "--to does not respond",
 		foreign:                          "the target: it contains events that were not copied from this source; choose an empty log or the source's own replica: owner-1@0 (MatchVoided)",
 		"http://127.0.0.1:2113":          "--to: event store address: must begin with esdb://",
 		"esdb://127.0.0.1:1?tls=perhaps": "--to: event store address",

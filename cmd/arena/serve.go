@@ -70,7 +70,7 @@ func (c *serveCmd) Run(ctx context.Context, k *kong.Kong) error {
 	return a.run(ctx)
 }
 
-// arena is a complete arena, as the function open returns it: its listeners and read
+// arena is a complete arena, as the function open returns it. Its listeners and read
 // models are open, it is connected to the log, and its secrets are loaded.
 type arena struct {
 	config
@@ -207,7 +207,7 @@ func (a *arena) openLog(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startupTime)
 	defer cancel()
 	if err := a.log.Ping(ctx); err != nil {
-		return fmt.Errorf("the log does not answer: %w", err)
+		return fmt.Errorf("the log does not respond: %w", err)
 	}
 	return nil
 }

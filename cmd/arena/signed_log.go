@@ -10,9 +10,9 @@ import (
 )
 
 // signedLogReader gives the API access to the signed log. At startup, it returns
-// errors until the signed log contains all results that the event log had then: a
-// head with fewer results would look as if the event log had been truncated. It also
-// returns errors once its runner has stopped.
+// errors until the signed log contains all results that the event log had at that
+// time. A head with fewer results would look as if the event log had been truncated.
+// It also returns errors once its runner has stopped.
 type signedLogReader struct {
 	*signedlog.SignedLog
 	runner *projections.Runner

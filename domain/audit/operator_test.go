@@ -163,10 +163,10 @@ func TestForgedBeaconsAreFound(t *testing.T) {
 }
 
 // If there is no beacon and no bot at the table sends a nonce, the operator knows
-// every seed in advance and can try seed keys until one gives a convenient seed.
-// Every check passes, but the report says that only the arena contributed to the
-// seed. With a beacon, trying keys is useless, because the seed also depends on a
-// round that does not exist yet.
+// every seed in advance. The operator can then try seed keys until one gives a
+// convenient seed. Every check passes, but the report says that only the arena
+// contributed to the seed. With a beacon, trying keys is useless, because the seed
+// also depends on a round that does not exist yet.
 func TestSeedKeysGroundWithAndWithoutABeacon(t *testing.T) {
 	id := ladder.MatchID(sample.PlatformKey, ladder.Standard, 0, 0)
 	rolls := func(s seed.Seed) (sevens int) {

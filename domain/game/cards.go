@@ -8,9 +8,9 @@ import (
 )
 
 // Cards counts cards by resource: a hand, or one side of a trade. The bank is
-// infinite, but 16 bits are enough for any hand: a game has at most 1000 turns,
-// and a roll pays at most 12 cards (two hexes with three cities each, and two
-// cards for each city).
+// infinite, but 16 bits are enough for any hand. A game has at most 1000 turns, and a
+// roll pays at most 12 cards: two hexes with three cities each, and two cards for
+// each city.
 type Cards [board.Resources]uint16
 
 // The costs of pieces and development cards.

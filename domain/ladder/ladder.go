@@ -1,6 +1,6 @@
-// Package ladder implements the state and the rules of one mode's ladder, whose
-// stream is ladder-<mode>: the tables that were seated, the unfinished matches, and
-// the rating of every bot. Writers append at exact revisions, so a bot is never in
+// Package ladder implements the state and the rules of one mode's ladder: the tables
+// that were seated, the unfinished matches, and the rating of every bot. The ladder's
+// stream is ladder-<mode>. Writers append at exact revisions, so a bot is never in
 // two matches at the same time, and each match is rated only once. The package knows
 // nothing about play, owners or the clock. Callers tell it which bots are active, how
 // a match ended and what time it is.

@@ -45,9 +45,9 @@ type Tick struct {
 // candidates are left over, they form a table too. If fewer are left over, they wait.
 // If Seat seats nobody, it returns no event.
 //
-// Each event lists the candidates that Seat considered, so that anyone can
-// repeat the decision: called with the listed candidates and the event's Tick
-// and RestMs, Seat returns the same tables.
+// Each event lists the candidates that Seat considered, so that anyone can repeat the
+// decision. If Seat is called with these candidates and the event's Tick and RestMs,
+// it returns the same tables.
 func (l Ladder) Seat(candidates []Candidate, t Tick) ([]Event, error) {
 	if t.PlatformKey == "" || t.SeedKeyID == "" || len(t.SeedKey) == 0 {
 		return nil, ErrNoKeys

@@ -36,7 +36,7 @@ type Deadlines struct {
 }
 
 // RulesVersion is the number that MatchStarted stores for the current rules. Raise it
-// with every change to the rules. Today only the export reads this number: every
+// with every change to the rules. Today only the export reads this number. Every
 // build of the program plays and checks all matches by the rules that it contains
 // (docs/CONTRIBUTING.md, "Add or change a rule").
 const RulesVersion = 1

@@ -53,8 +53,8 @@ func EvolvePublicKey(p PublicKey, e Event, at time.Time) PublicKey {
 }
 
 // Holds reports whether the account's claim protects the public key from other
-// accounts: the key is active, or the claim is so new that the account may still
-// be registering the key.
+// accounts. It does if the key is active, or if the claim is so new that the account
+// may still be registering the key.
 func (a Account) Holds(c KeyClaim, now time.Time) bool {
 	if k, ok := a.Key(c.KeyID); ok {
 		return !k.Revoked()

@@ -1,8 +1,8 @@
-// Package seed derives everything random in a match from its 32-byte seed:
-// board, seating, dice, deck and steals, each from its own stream of draws
-// ("Randomness that anyone can check" in docs/architecture.md). It also derives
-// the server seed, its commitment and the joint seed, so that anyone can
-// recompute them. It knows nothing about the rules of play.
+// Package seed derives everything random in a match from its 32-byte seed: board,
+// seating, dice, deck and steals. Each has its own stream of draws ("Randomness that
+// anyone can check" in docs/architecture.md). It also derives the server seed, its
+// commitment and the joint seed, so that anyone can recompute them. It knows nothing
+// about the rules of play.
 package seed
 
 import (

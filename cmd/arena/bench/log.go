@@ -167,8 +167,8 @@ var (
 	eventData     = bytes.Join([][]byte{[]byte(`{"pad":"`), bytes.Repeat([]byte{'x'}, eventBytes-len(eventMetadata)-10), []byte(`"}`)}, nil)
 )
 
-// subscribe returns the 99th percentile of a latency: the time from the call that
-// appends an event until a live subscriber to $all has received the event.
+// subscribe measures the time from the call that appends an event until a live
+// subscriber to $all has received the event. It returns the 99th percentile.
 func (b *logBench) subscribe(ctx context.Context) (p99Ms float64, err error) {
 	next, stop := iter.Pull2(b.Log.Subscribe(ctx, eventstore.EndPosition, eventstore.Filter{StreamPrefixes: []string{"bench-"}}))
 	defer stop()

@@ -39,7 +39,7 @@ func openWithin(ctx context.Context, limit time.Duration, flag, connection strin
 	defer cancel()
 	if err := log.Ping(ctx); err != nil {
 		_ = log.Close()
-		return nil, fmt.Errorf("%s does not answer: %w", flag, err)
+		return nil, fmt.Errorf("%s does not respond: %w", flag, err)
 	}
 	return log, nil
 }

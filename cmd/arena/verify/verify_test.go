@@ -121,7 +121,7 @@ func TestVerifyMisuse(t *testing.T) {
 		"not a record of a match":    {samples(t, []byte(`{"id":1}`))},
 		"is running":                 {running},
 		"not the address of a match": {"http://127.0.0.1:1/bots"},
-		"does not answer":            {"http://127.0.0.1:1/matches/4c31cec2-74ae-5613-8a75-de38fcafde6c"},
+		"does not respond":           {"http://127.0.0.1:1/matches/4c31cec2-74ae-5613-8a75-de38fcafde6c"},
 		"cannot be combined":         {"--ladder", "standard", running},
 		"--policy needs --arena":     {"--policy", empty, running},
 		"want quicknet, or HASH":     {"--beacon-chain", "fastnet", running},
