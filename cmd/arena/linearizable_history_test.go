@@ -15,9 +15,8 @@ import (
 
 // history records the calls that clients make to a log, with their times and results.
 // The method check reports whether the log is linearizable. To check this, it looks
-// for an order of the calls that agrees with their times, and in which a log that
-// handles one call after another would give the same results. A history is safe for
-// concurrent use.
+// for an order of the calls that agrees with their times and explains their results,
+// as if the log handled one call after another. A history is safe for concurrent use.
 type history struct {
 	began time.Time
 

@@ -112,8 +112,8 @@ func page(s *testArena, path string, status int) string {
 	return text.String() + string(body)
 }
 
-// requireSecrecy requires that the data that becomes public at the end of a match was
-// not public earlier, and that no bot's URL was ever public.
+// requireSecrecy checks the data that becomes public only at the end of a match: it
+// must not have been public earlier. A bot's URL must never have been public.
 func (sp *spies) requireSecrecy(t testing.TB, s *testArena, r record) {
 	t.Helper()
 	if r.ID != sp.matchID {
