@@ -53,7 +53,7 @@ func (c callsCmd) setup() setup { return setup{"calls", "", "matches"} }
 
 func (c callsCmd) measure(ctx context.Context, dir string, p *progress.Display) (report, error) {
 	if c.Bots < 4 || c.Veteran > c.Matches || c.Games < 2 || c.Running < 1 || c.Calls < 1 || c.Seconds <= 0 {
-		return nil, errors.New("--bots must be at least 4, --games at least 2, --veteran must not exceed --matches, and all other numbers must be above zero")
+		return nil, errors.New("--bots must be at least 4, --games must be at least 2, --veteran must not exceed --matches, and all other numbers must be above zero")
 	}
 	r := &callsReport{}
 	return r, withArena(ctx, dir, func(a *arena) error {
