@@ -88,7 +88,7 @@ func (p *pageRequest) askToRevoke() error {
 		if k.ID == p.r.PathValue("id") && k.RevokedAt == nil {
 			return p.ask(question{
 				Title: "Revoke the key", Name: k.Name, Do: "revoke", Button: "Revoke permanently", Back: "/dashboard/keys",
-				Text: "Programs that sign with this key lose access at once.",
+				Text: "Programs that sign with this key lose access immediately.",
 			})
 		}
 	}
