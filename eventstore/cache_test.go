@@ -16,7 +16,7 @@ func newWeighedCache(limit int) *Cache[weighed] {
 	return NewCache(limit, func(id StreamID) *weighed { return &weighed{id: id} }, func(w *weighed) int { return w.weight })
 }
 
-// use uses a stream and sets the weight of its fold.
+// use calls c.Use for a stream, sets the weight of the fold, and releases it.
 func use(c *Cache[weighed], id StreamID, weight int) *weighed {
 	fold, release := c.Use(id)
 	defer release()

@@ -35,8 +35,7 @@ type signature struct {
 	signature []byte
 }
 
-// The function signed reports whether a request has at least one header of a signed
-// request.
+// signed reports whether any of the headers for a signature is set.
 func signed(h http.Header) bool {
 	return len(h[headerKey])+len(h[headerTimestamp])+len(h[headerSignature]) > 0
 }

@@ -12,7 +12,7 @@ import (
 	"hexarena/domain/match"
 )
 
-// ErrGone is the error that Send returns after the line was cut or closed.
+// Send returns ErrGone once the connection has been closed by either side.
 var ErrGone = errors.New("the connection to the bot is closed")
 
 // failure is an error that is shown to an owner. It must not help anyone scan a

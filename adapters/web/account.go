@@ -21,7 +21,7 @@ func (p *pageRequest) showAccount(status int, f form) error {
 	return p.render(status, "account.html", d)
 }
 
-// changeAccount carries out the command of the button that the reader pressed.
+// changeAccount handles the buttons that change the account.
 func (p *pageRequest) changeAccount(sent url.Values) (err error) {
 	do, next := sent.Get("do"), "/"
 	switch do {

@@ -81,7 +81,7 @@ func (p *pageRequest) showBot(status int, d managedData) error {
 	return p.render(status, "bot-manage.html", d)
 }
 
-// changeBot carries out the command of the button that the reader pressed.
+// changeBot handles the buttons that change a bot.
 func (p *pageRequest) changeBot(sent url.Values) (err error) {
 	do, path := sent.Get("do"), "/bots/"+url.PathEscape(p.r.PathValue("id"))
 	next := "/dashboard" + path + "?done=" + do

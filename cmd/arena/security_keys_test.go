@@ -208,8 +208,8 @@ func (f *securityArena) fiveActiveBots(t *testing.T) {
 }
 
 // mostBefore is the maximum number of calls in a flood that may succeed before the
-// credential is revoked. The caller may make 600 calls a minute, so enough calls are
-// left for the one that revokes the credential.
+// credential is revoked. The caller may make 600 calls a minute, so the call that
+// revokes the credential still fits within the limit.
 const mostBefore = 300
 
 // flood makes calls as fast as it can, while the function end invalidates the

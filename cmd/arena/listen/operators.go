@@ -50,8 +50,8 @@ var foreign = problem.Table{
 //     own name resolve to this machine. The operator's hosts are IP addresses,
 //     localhost, the host of address (the value of --admin-listen) and names. HTTP/1.0
 //     clients may omit the host. Browsers always send it.
-//   - Calls that another site makes a browser send. These include GET, because a GET
-//     starts a profile.
+//   - Calls that a browser sends on behalf of another site's page. These include GET,
+//     because a GET starts a profile.
 //
 // See docs/operations.md, "Ports".
 func ForOperators(h http.Handler, address string, names []HostName, logger *slog.Logger) http.Handler {
