@@ -16,7 +16,7 @@ type Cache[F any] struct {
 
 	mu     sync.Mutex                 // guards the fields below
 	byID   map[StreamID]*list.Element // of recent
-	recent *list.List                 // of *cached[F], the most recently used first
+	recent *list.List                 // contains *cached[F], the most recently used first
 	weight int                        // the sum of the weights
 }
 
@@ -27,10 +27,10 @@ type cached[F any] struct {
 	weight int // as measured at the last release
 }
 
-// NewCache returns an empty cache for folds up to a total weight. create
-// returns the fold of a stream before its first event. The cache weighs a fold
-// each time its last user releases it. It immediately evicts a fold whose
-// weight is 0.
+// NewCache returns an empty cache. The cached folds together may weigh at most
+// limit. The function create returns the fold of a stream before its first event.
+// The cache weighs a fold each time its last user releases it, and immediately
+// evicts a fold that weighs 0.
 func NewCache[F any](limit int, create func(StreamID) *F, weigh func(*F) int) *Cache[F] {
 	return &Cache[F]{limit: limit, create: create, weigh: weigh, byID: map[StreamID]*list.Element{}, recent: list.New()}
 }

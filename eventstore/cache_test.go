@@ -53,7 +53,7 @@ func TestCacheDropsFoldWithoutWeight(t *testing.T) {
 	require.NotSame(t, first, use(c, "a", 1))
 }
 
-// A second fold of the stream would miss the changes to the first fold.
+// A fold in use stays in the cache, so that all users of a stream share one fold.
 func TestCacheKeepsFoldInUse(t *testing.T) {
 	c := newWeighedCache(1)
 	fold, release := c.Use("a")

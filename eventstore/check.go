@@ -12,7 +12,7 @@ import (
 const MaxAppendBytes = 1 << 20
 
 // AppendBytes returns the size of an append as EventStoreDB counts it: the data,
-// the metadata, and two bytes for each byte of the type names.
+// the metadata, and twice the length of the type names.
 func AppendBytes(events []Event) int {
 	n := 0
 	for _, e := range events {

@@ -12,10 +12,10 @@ import (
 // stores the event, so this name never changes.
 type Typed interface{ EventType() string }
 
-// SchemaVersion is the version in the metadata of every event. It changes if an
-// older program would misread an event after a change to the metadata or to the
-// encoding rules. The older program then stops. A new optional field does not
-// change it.
+// SchemaVersion is the version in the metadata of every event. Increase it when the
+// metadata or the encoding rules change in a way that an older program would
+// misread. An older program rejects events with a higher version. A new optional
+// field does not need a new version.
 const SchemaVersion = 1
 
 // Metadata is stored with every event. EventStoreDB's own tools recognize the
@@ -25,7 +25,7 @@ type Metadata struct {
 	At          time.Time `json:"at"`                     // time of the event on the writer's clock; UTC, milliseconds
 	PlayedMs    *int64    `json:"playedMs,omitempty"`     // playing time so far; only in match events
 	UsedMs      []int64   `json:"usedMs,omitempty"`       // time that each seat has used so far; only in match events
-	RedialMs    []int64   `json:"redialMs,omitempty"`     // time of redialing each seat in the batch that this append settles; absent if no seat was redialed
+	RedialMs    []int64   `json:"redialMs,omitempty"`     // time spent redialing each seat in the batch that this append settles; absent if no seat was redialed
 	Correlation string    `json:"$correlationId"`         // id of the match or the request
 	Causation   string    `json:"$causationId,omitempty"` // id of the event or command that caused this one
 }

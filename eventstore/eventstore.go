@@ -1,12 +1,12 @@
-// Package eventstore defines the port to the log, which contains streams of
-// events. Callers append to streams at expected revisions, read them and
-// subscribe to them. Start with [Log] for the operations, and with [Kind] for
-// folding a stream into a state and making decisions from that state.
+// Package eventstore defines the interface to the log, which contains streams of
+// events. Callers append to streams at expected revisions, read them and subscribe
+// to them. Start with [Log] for the operations, and with [Kind] for folding a
+// stream into a state and making decisions from that state.
 //
-// The package memory implements the port for tests and simulation. The package
-// esdb implements it with the official client, for an EventStoreDB cluster or
-// the embedded node. Both pass the suite in conformance. This package knows
-// nothing about any domain.
+// The package memory implements the interface for tests and simulation. The package
+// esdb implements it with the official client, for an EventStoreDB cluster or the
+// embedded node. Both pass the test suite in the package conformance. This package
+// knows nothing about any domain.
 package eventstore
 
 import (
@@ -41,12 +41,11 @@ const (
 	EndPosition Position = math.MaxUint64
 )
 
-// Expected is the state that an append requires of its stream: an exact revision
-// (see At), NoStream, Any or Exists.
+// Expected is the state in which a stream must be for an append to succeed: an
+// exact revision (see At), NoStream, Any or Exists.
 type Expected int64
 
-// The values of Expected that are not revisions are the same as in
-// EventStoreDB.
+// These values of Expected are not revisions. EventStoreDB uses the same values.
 const (
 	NoStream Expected = -1
 	Any      Expected = -2
@@ -89,8 +88,8 @@ type Recorded struct {
 	Created  time.Time // on the server's clock; Metadata.At uses the writer's clock
 }
 
-// Appended locates the last event of an append. The position is 0 if the append
-// was a retry and the server no longer has the position.
+// Appended holds the location of the last event of an append. The position is 0 if
+// the append was a retry and the server no longer has the position.
 type Appended struct {
 	Revision Revision
 	Position Position
@@ -111,10 +110,10 @@ type ReadOptions struct {
 	Limit     int // 0: no limit
 }
 
-// Filter selects events of $all by prefixes of stream names and by exact types.
-// An empty list selects all events. System events (types that begin with $) are
-// never delivered. A server applies only one of the two lists, so
-// implementations check every event with Selects as well.
+// Filter selects events of $all by prefixes of stream names and by exact types. An
+// empty list selects all events. System events (types that begin with $) are never
+// delivered. A server applies only one of the two lists, so implementations also
+// check every event with Selects.
 type Filter struct {
 	StreamPrefixes []string
 	Types          []string
@@ -145,7 +144,7 @@ func (f Filter) String() string {
 // Message is one item of a subscription: exactly one field is set.
 type Message struct {
 	Event      *Recorded
-	Checkpoint Position // the subscription has examined all events up to here
+	Checkpoint Position // the subscription has examined all events up to this position
 	CaughtUp   bool     // all stored events have been delivered; sent again after an outage
 }
 
@@ -156,18 +155,17 @@ type StreamMetadata struct {
 	MaxAge   time.Duration // whole seconds
 }
 
-// Log is the port to the log. Each method returns by its context's deadline. If
-// the context ends before the call completes, the error wraps the context's
+// Log is the interface to the log. Each method returns by its context's deadline.
+// If the context ends before the call completes, the error wraps the context's
 // error. If the log did not respond by the deadline, the error also wraps
 // ErrUnavailable. Implementations are safe for concurrent use.
 type Log interface {
 	// Append stores all events or none. It fails with *WrongVersionError if the
-	// stream is not in the expected state, and with ErrStreamDeleted if the
-	// stream is tombstoned. It fails with ErrTooLarge if the events exceed
-	// MaxAppendBytes. It does not send events that CheckAppend rejects. After
-	// any other error the outcome is unknown: retry with the same event ids and
-	// the same Expected. The log recognizes such a retry and stores the events
-	// once.
+	// stream is not in the expected state, and with ErrStreamDeleted if the stream
+	// is tombstoned. It fails with ErrTooLarge if the events exceed MaxAppendBytes.
+	// It rejects events that fail CheckAppend without sending them. After any other
+	// error the outcome is unknown: retry with the same event ids and the same
+	// Expected. The log recognizes such a retry and stores the events once.
 	Append(ctx context.Context, id StreamID, expected Expected, events ...Event) (Appended, error)
 
 	// Read yields the events of a stream, starting with the event at revision
@@ -184,14 +182,13 @@ type Log interface {
 	// without an event is an error. System events are left out.
 	ReadAll(ctx context.Context, from Position, opt ReadOptions) iter.Seq2[Recorded, error]
 
-	// Subscribe yields the selected events after a position: first the stored
-	// ones, then new ones as they are appended. From position 0 it yields all
-	// events, and from EndPosition only new events. The subscription continues
-	// across outages and yields each event once, in order. When ctx ends, the
-	// subscription ends without an error. If a retry cannot help, the
-	// subscription ends with an error. A slow reader delays only itself. A
-	// reader may save the position of an event or a checkpoint and subscribe
-	// from it later.
+	// Subscribe yields the selected events after a position: first the stored ones,
+	// then new ones as they are appended. From position 0 it yields all events, and
+	// from EndPosition only new events. The subscription continues across outages
+	// and yields each event once, in order. When ctx ends, the subscription ends
+	// without an error. It ends with an error only if a retry cannot help. A slow
+	// subscriber delays only itself. A subscriber may save the position of an event
+	// or a checkpoint, and subscribe from there later.
 	Subscribe(ctx context.Context, after Position, filter Filter) iter.Seq2[Message, error]
 
 	// SetMetadata replaces the metadata of a stream. Reads of the stream no
@@ -205,7 +202,7 @@ type Log interface {
 	Tombstone(ctx context.Context, id StreamID, expected Expected) error
 }
 
-// The errors that callers handle, besides *WrongVersionError.
+// These are the errors that callers handle, besides *WrongVersionError.
 var (
 	ErrStreamDeleted = errors.New("the stream is tombstoned")
 	ErrTooLarge      = errors.New("the append is larger than the log accepts")

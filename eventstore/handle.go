@@ -18,7 +18,7 @@ type Kind[S any, E Typed] struct {
 	Evolve func(state S, event E, at time.Time) S
 }
 
-// Fold returns the state after r.
+// Fold returns the state after the event r.
 func (k Kind[S, E]) Fold(state S, r Recorded) (S, error) {
 	e, err := k.Decode(r.Type, r.Data)
 	if err != nil {
@@ -68,8 +68,8 @@ func (k Kind[S, E]) Append(ctx context.Context, log Log, id StreamID, expected E
 	return state, appended, nil
 }
 
-// handleTries bounds how often Handle decides again because other writers append
-// to the same stream.
+// handleTries limits how often Handle tries again because other writers append to
+// the same stream.
 const handleTries = 20
 
 // Handle loads a stream, calls decide with its state, and appends the events

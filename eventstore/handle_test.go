@@ -16,8 +16,8 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// The stream under test is an account. It refuses to pay out more than its
-// balance.
+// The streams in these tests are accounts. An account refuses to pay out more than
+// its balance.
 type event interface{ EventType() string }
 
 type paidIn struct {
@@ -107,7 +107,7 @@ func TestHandle(t *testing.T) {
 		name   string
 		given  []event
 		when   func(account) ([]event, error)
-		then   []string // the events after the given ones
+		then   []string // the events that follow the given ones
 		state  account
 		err    error
 		silent bool // nothing is appended

@@ -18,16 +18,16 @@ func TestMemoryAgreesWithEmbeddedNode(t *testing.T) {
 	agree(t, memory.New(), openNode(t))
 }
 
-// This test checks the function agree itself: two logs in memory must agree. If
-// they do, a disagreement with another log is not caused by this function.
+// This test checks the function agree: it must find no difference between two logs
+// in memory. A difference that it finds in another log is then real.
 func TestMemoryAgreesWithMemory(t *testing.T) {
 	agree(t, memory.New(), memory.New())
 }
 
-// agree tests that two logs return the same results. It draws a random sequence
-// of calls and makes the same calls on both logs. It uses few streams and few
-// ids, so that calls conflict. If the logs disagree, the failure shows the
-// shortest sequence found.
+// agree tests that two logs return the same results. It makes the same random
+// sequence of calls on both logs. The calls use few streams and few ids, so that
+// they conflict. If the logs disagree, the failure shows the shortest sequence
+// found.
 func agree(t *testing.T, one, other eventstore.Log) {
 	rapid.Check(t, func(rt *rapid.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -51,8 +51,8 @@ type drawer struct {
 	ids  []uuid.UUID
 }
 
-// step draws a call. The returned function makes the call and describes the
-// result, which must be the same for both logs.
+// step chooses a random call. The returned function makes the call on a log and
+// describes the result, which must be the same for both logs.
 func (d *drawer) step() func(context.Context, eventstore.Log) string {
 	id := eventstore.StreamID(fmt.Sprintf("%s-%d", d.name, rapid.IntRange(0, 2).Draw(d.t, "stream")))
 	switch rapid.SampledFrom([]string{"append", "append", "append", "read", "metadata", "tombstone"}).Draw(d.t, "call") {
@@ -75,9 +75,9 @@ func (d *drawer) step() func(context.Context, eventstore.Log) string {
 	}
 }
 
-// append draws consecutive ids from the pool, so that some appends retry
-// earlier appends or parts of them. It also draws ids in any order, even the
-// same id twice. Such an append is not a retry.
+// append usually takes consecutive ids from the pool, so that some appends retry
+// earlier appends or parts of them. Sometimes it takes random ids, even the same id
+// twice. An append with random ids is not a retry.
 func (d *drawer) append(id eventstore.StreamID) func(context.Context, eventstore.Log) string {
 	expected := d.expected()
 	first := rapid.IntRange(0, len(d.ids)-1).Draw(d.t, "first id")

@@ -94,7 +94,7 @@ func positionsIncrease(f *fixture) {
 	require.Equal(f.t, c.Position, first[2].Position)
 }
 
-// sizeLimit appends events of the maximum size, and events that are one byte
+// sizeLimit appends events of the maximum size, and then events that are one byte
 // larger.
 func sizeLimit(f *fixture) {
 	full := func(extra int) []eventstore.Event {

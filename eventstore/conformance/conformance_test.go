@@ -1,11 +1,11 @@
-// Package conformance_test is the conformance suite of the log's port. It runs
-// every case with each implementation: the log in memory, and the official
-// client with the embedded node. If ARENA_TEST_EVENTSTORE names another server,
-// it also runs every case with the official client and that server.
+// Package conformance_test is the conformance suite for implementations of
+// eventstore.Log. It runs every case with each implementation: the log in memory,
+// and the official client with the embedded node. If ARENA_TEST_EVENTSTORE names
+// another server, it also runs every case with the official client and that server.
 //
-// Each case uses its own streams, so the suite also works on a shared server.
-// The suite covers the port. The tests of the node cover its other features,
-// such as links, soft deletes and persistent subscriptions.
+// Each case uses its own streams, so the suite also works on a shared server. The
+// suite tests only what eventstore.Log promises. The node's own tests cover its
+// other features, such as links, soft deletes and persistent subscriptions.
 package conformance_test
 
 import (
@@ -36,8 +36,8 @@ type conformanceCase struct {
 
 var cases = slices.Concat(appendCases, retryCases, readCases, readAllCases, subscribeCases, metadataCases, tombstoneCases, contextCases, contentionCases)
 
-// conforms tests a log with every case. It calls open once for each case. open
-// may return the same log each time.
+// conforms runs every case. It calls open once for each case, and open may return
+// the same log each time.
 func conforms(t *testing.T, open func() eventstore.Log) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

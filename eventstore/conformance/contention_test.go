@@ -92,8 +92,8 @@ func contendedAny(f *fixture) {
 	f.complete(s)
 }
 
-// contendedStart makes writers create the same streams, as callers do when they claim
-// a name.
+// contendedStart makes writers compete to create the same streams, as callers do
+// when they claim a name.
 func contendedStart(f *fixture) {
 	for range each {
 		s := f.stream()
@@ -156,9 +156,9 @@ func (f *fixture) head(s eventstore.StreamID) eventstore.Expected {
 	return eventstore.NoStream
 }
 
-// complete requires that the stream contains each event from the writers once,
-// without gaps and in the order of each writer. The stream, $all and a
-// subscription must agree.
+// complete requires that the stream contains each event from the writers once and
+// without gaps, and that the events of each writer are in order. The stream, $all
+// and a subscription must agree.
 func (f *fixture) complete(s eventstore.StreamID) {
 	f.t.Helper()
 	stored := f.read(s, 0, eventstore.ReadOptions{})

@@ -18,8 +18,8 @@ import (
 // run concurrently, perhaps on a loaded machine.
 const patience = 3 * time.Minute
 
-// fixture holds the log of a case. Its stream names are not used by any other
-// case or run.
+// fixture holds the log of a case. No other case or run uses the fixture's stream
+// names.
 type fixture struct {
 	t       *testing.T
 	ctx     context.Context
@@ -43,7 +43,7 @@ func (f *fixture) stream() eventstore.StreamID {
 
 func (f *fixture) prefix() string { return f.name + "-" }
 
-// mine returns a filter that selects the streams of the case.
+// mine returns a filter that selects only the streams of the case.
 func (f *fixture) mine() eventstore.Filter {
 	return eventstore.Filter{StreamPrefixes: []string{f.prefix()}}
 }
@@ -118,7 +118,8 @@ func (f *fixture) collect(events iter.Seq2[eventstore.Recorded, error]) []events
 	return all
 }
 
-// fails returns the error of a read. The read must yield the error last.
+// fails requires that a read fails, and returns its error. The read must yield the
+// error last.
 func (f *fixture) fails(events iter.Seq2[eventstore.Recorded, error]) error {
 	f.t.Helper()
 	var failure error
@@ -152,7 +153,7 @@ func (w *follower) message() eventstore.Message {
 	return m
 }
 
-// events returns the next n events of the case. It skips other messages.
+// events returns the next n events of the case. It skips all other messages.
 func (w *follower) events(n int) []eventstore.Recorded {
 	w.f.t.Helper()
 	var events []eventstore.Recorded

@@ -20,9 +20,9 @@ import (
 // call.
 var unbounded = time.Duration(math.MaxInt64)
 
-// Append stores events. See eventstore.Log. While the outcome is unknown,
-// Append sends the events again with the same ids and the same expected
-// revision. The server stores the events only once.
+// Append stores events. See eventstore.Log. While the outcome is unknown, Append
+// sends the events again with the same ids and the same expected revision, so the
+// server stores them only once.
 func (l *Log) Append(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) (appended eventstore.Appended, err error) {
 	defer func(began time.Time) { l.metrics.wrote(began, len(events), err) }(time.Now())
 	if err := eventstore.CheckAppend(id, expected, events); err != nil {
@@ -94,8 +94,8 @@ func (l *Log) writeError(ctx context.Context, what string, id eventstore.StreamI
 	return translate(what, err)
 }
 
-// wrongVersion returns a WrongVersionError with the current revision of the
-// stream. For a failed Tombstone, the client does not return this revision, so
+// wrongVersion returns a WrongVersionError with the current revision of the stream.
+// When a Tombstone fails, the client does not report the current revision, so
 // wrongVersion reads it from the log.
 func (l *Log) wrongVersion(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, err error) error {
 	wrong := &eventstore.WrongVersionError{Stream: id, Expected: expected, Current: eventstore.NoStream}

@@ -10,7 +10,8 @@ import (
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// readAhead is the number of values of a stream that may wait for their reader.
+// readAhead is the number of values that stream may receive before its caller has
+// processed them.
 const readAhead = 256
 
 // retry repeats the call until the outcome is known. If necessary, it uses new
@@ -37,7 +38,7 @@ func (l *Log) retry(ctx context.Context, what string, once func() error) error {
 	}
 }
 
-// retryGap is the wait before the next try. The wait may be short, because latest
+// retryGap is the wait before the next try. The wait can be short because latest
 // limits how often new generations connect.
 func retryGap(tries int) time.Duration {
 	return min(250*time.Millisecond, time.Millisecond<<min(tries, 10))
@@ -57,7 +58,7 @@ func attempt[T any](ctx context.Context, l *Log, what string, f func(context.Con
 }
 
 // checkHealth marks a generation as healthy if the outcome of a call shows that the
-// server answers. It returns err unchanged.
+// server responds. It returns err unchanged.
 func (l *Log) checkHealth(g *generation, err error) error {
 	if answered(err) {
 		l.markHealthy(g)
@@ -74,10 +75,10 @@ type result[T any] struct {
 // sendGrace is how long a call may continue to send after its deadline.
 const sendGrace = 200 * time.Millisecond
 
-// call runs f in a goroutine and returns the result of f. If the context ends
-// or the generation retires first, call immediately returns an error. The
-// goroutine may then continue to run, because the client does not always return
-// when its context ends.
+// call runs f in a goroutine and returns its result. If the context ends or the
+// generation retires first, call immediately returns an error. The goroutine may
+// continue to run after that, because the client does not always return when its
+// context ends.
 //
 // The context of f ends a little later. The delay avoids a data race: if an append
 // is canceled while it is being sent, the client reads the response's trailers
@@ -153,9 +154,9 @@ func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *e
 	}
 }
 
-// run calls f in a goroutine, and then calls release. The goroutine may outlive ctx
-// and the generation for as long as the client needs. If run returns an error, it
-// has called release but not f.
+// run calls f and then release in a new goroutine. If the client takes long to
+// return, the goroutine may outlive ctx and the generation. If run returns an
+// error, it has called release but not f.
 func (l *Log) run(ctx context.Context, g *generation, release func(), f func(context.Context)) error {
 	if !g.begin() {
 		release()

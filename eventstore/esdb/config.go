@@ -38,7 +38,8 @@ func boolean(v string) error {
 	return nil
 }
 
-// integer returns a check that accepts every integer not below a minimum.
+// integer returns a check that accepts every integer greater than or equal to a
+// minimum.
 func integer(least int) func(string) error {
 	return func(v string) error {
 		if n, err := strconv.Atoi(v); err != nil || n < least {
@@ -49,9 +50,9 @@ func integer(least int) func(string) error {
 }
 
 // parse reads a connection string. Its errors are one line and do not quote the
-// string, because it may contain a password. parse overrides the settings of
-// the client's discovery, so that the client makes only one short attempt to
-// find its server. The supervision repeats the attempt.
+// string, because it may contain a password. parse overrides the settings of the
+// client's discovery, so that the client makes only one short attempt to find its
+// server. The Log repeats the attempt itself.
 func parse(connectionString string) (es.Configuration, error) {
 	if err := check(connectionString); err != nil {
 		return es.Configuration{}, fmt.Errorf("event store address: %w", err)
@@ -69,8 +70,8 @@ func parse(connectionString string) (es.Configuration, error) {
 	return *config, nil
 }
 
-// discoveryTimeout is how long the discovery waits for one server. The client
-// accepts only whole seconds.
+// discoveryTimeout is how long the client's discovery waits for one server. The
+// client accepts only whole seconds.
 const discoveryTimeout = 2 * time.Second
 
 // check returns an error if the string contains a mistake that the client
@@ -80,7 +81,7 @@ func check(connectionString string) error {
 	if !found || scheme != "esdb" && scheme != "esdb+discover" {
 		return errors.New("must begin with esdb:// or esdb+discover://")
 	}
-	rest = rest[strings.LastIndex(rest, "@")+1:] // remove the user and password, which no error may quote
+	rest = rest[strings.LastIndex(rest, "@")+1:] // remove the user and password, which errors must not quote
 	address, query, _ := strings.Cut(rest, "?")
 	for host := range strings.SplitSeq(strings.TrimSuffix(address, "/"), ",") {
 		if err := checkHost(host); err != nil {
@@ -120,7 +121,7 @@ func checkHost(host string) error {
 	return nil
 }
 
-// withoutAddress removes the connection string from the errors of net/url.
+// withoutAddress removes the connection string from an error of net/url.
 func withoutAddress(err error) error {
 	var parsing *url.Error
 	if errors.As(err, &parsing) {

@@ -20,27 +20,27 @@ const (
 	StepVerify  = "verify the target"
 )
 
-// CopyProgress is a function that Copy calls from time to time. done is the
-// number of events that the current step has processed. total is the number of
-// events in the step, or 0 if it is unknown.
+// CopyProgress is a function that Copy calls regularly to report its progress. done
+// is the number of events that the current step has processed. total is the number
+// of events in the step, or 0 if it is unknown.
 type CopyProgress func(step string, done, total uint64)
 
 // Copied describes the target after a copy.
 type Copied struct {
 	Events     uint64            // events in the target, without metadata and tombstones
-	Written    uint64            // the number of Events that this call wrote; the target already had the others
-	Expired    uint64            // events of the source that were left out because of their $maxAge
+	Written    uint64            // how many of these Events this call wrote; the target already had the others
+	Expired    uint64            // events of the source that were left out because of their stream's $maxAge
 	Streams    int               // streams with events or a tombstone
-	Tombstones int               // the number of Streams that are tombstoned
+	Tombstones int               // how many of these Streams are tombstoned
 	Described  int               // streams with metadata
 	Renumbered int               // streams whose revisions differ because the source lacks some events
 	Sum        [sha256.Size]byte // hash of all events of the target, in the order of $all
 }
 
-// The errors of Copy that do not come from a log.
+// These are the errors of Copy that do not come from a log.
 var (
-	// ErrNoCopy means that the target contains events that are not the
-	// beginning of a copy of the source.
+	// ErrNoCopy means that the target contains events that do not come from this
+	// source.
 	ErrNoCopy = errors.New("it contains events that were not copied from this source")
 	// ErrGrown means that a program wrote to the source during the copy. All
 	// events that the source had when the copy began were copied and verified.
@@ -50,7 +50,7 @@ var (
 	ErrDiffers = errors.New("it does not contain the copied events")
 )
 
-// copyPatience is how long a copy waits while a log is unavailable.
+// copyPatience is how long a copy waits for a log that is unavailable.
 const copyPatience = time.Minute
 
 // Copy copies one log to another, in the order of $all. Each event keeps its
@@ -63,9 +63,9 @@ const copyPatience = time.Minute
 //
 //   - If a scavenge removed some events of a stream from the source, the target
 //     numbers the remaining events without gaps and lowers $tb accordingly.
-//   - Events older than their stream's $maxAge are left out, because their age would
-//     start again in the target. An event's age is the time between its creation and
-//     that of the last event of the source.
+//   - Events older than their stream's $maxAge are left out, because the target
+//     would treat them as new. To find an event's age, Copy compares its creation
+//     time with that of the last event of the source.
 //
 // The target must be empty or contain an earlier copy. If the earlier copy was
 // interrupted, Copy continues after its last event. No program should write to the
@@ -73,7 +73,7 @@ const copyPatience = time.Minute
 // second call to Copy copies the new events. At the end, Copy reads the whole
 // target back and compares it with the source.
 //
-// Each error is one line. Copy survives outages of up to a minute.
+// The text of each error is one line. Copy survives outages of up to a minute.
 func Copy(ctx context.Context, from, to *Log, progress CopyProgress) (Copied, error) {
 	return newCopier(from, to, progress, copyPatience).copy(ctx)
 }
@@ -84,7 +84,7 @@ type copier struct {
 	progress CopyProgress
 	patience time.Duration
 	every    uint64      // events between two progress reports
-	stalled  *time.Timer // cancels the copy if it makes no progress for as long as patience
+	stalled  *time.Timer // cancels the copy if it makes no progress within patience
 
 	plan
 	step      step
@@ -164,7 +164,7 @@ func (c *copier) checkGrowth(ctx context.Context) error {
 		case c.last != nil && e.Position == *c.last, systemStream(originalStream(e.StreamID)):
 			c.alive()
 		default:
-			return fmt.Errorf("%w: stop the program that writes to it, and copy again to get the new events", ErrGrown)
+			return fmt.Errorf("%w: stop that program, and copy again to get the new events", ErrGrown)
 		}
 	}
 	return nil

@@ -43,7 +43,7 @@ type batch struct {
 	bytes    int
 }
 
-// The limits of a batch. A batch of one event may be larger.
+// These are the limits of a batch. A batch of one event may be larger.
 const (
 	batchEvents = 1000
 	batchBytes  = eventstore.MaxAppendBytes / 2

@@ -16,8 +16,8 @@ import (
 	"hexarena/eventstore/node"
 )
 
-// testLog is a log on its own node. It can also write data that other clients of
-// the server can write, but that the port cannot.
+// testLog is a log on its own node. Besides the methods of eventstore.Log, it has
+// methods that write everything else that clients of the server can write.
 type testLog struct {
 	t *testing.T
 	*Log
@@ -94,8 +94,8 @@ func some(n int) []es.EventData {
 	return all
 }
 
-// fill writes about 300 events to several streams in turn. They include every
-// kind of stream and event for which the server has special rules.
+// fill writes about 300 events to several streams in turn. The events and streams
+// include every kind for which the server has special rules.
 func (a testLog) fill() {
 	a.describe("arena-player", `{"$maxCount":1}`)
 	a.describe("address-1", `{"$maxCount":1}`)
@@ -132,7 +132,7 @@ func (a testLog) fill() {
 	a.appendSmall("match-3", 1)
 }
 
-// contents contains the parts of a log that a copy keeps.
+// contents holds the parts of a log that a copy preserves.
 type contents struct {
 	Events   []storedEvent // including tombstones, in the order of $all
 	Metadata map[string]string

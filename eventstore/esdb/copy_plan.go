@@ -23,7 +23,7 @@ type plan struct {
 type planned struct {
 	next       uint64            // revision after the last event in the source
 	tombstoned bool              // whether it is tombstoned in the source
-	meta       *es.RecordedEvent // last metadata in the source; nil if it has none
+	meta       *es.RecordedEvent // last metadata in the source; nil if the stream has none
 	limits     limits            // the limits in meta
 	held       *es.RecordedEvent // last metadata in the target
 	copied     uint64            // events in the target
@@ -32,8 +32,8 @@ type planned struct {
 
 func newPlan() plan { return plan{streams: map[string]*planned{}} }
 
-// metaPrefix begins the name of a metadata stream. The name of the described
-// stream follows it.
+// The name of a metadata stream is metaPrefix followed by the name of the stream
+// that it describes.
 const metaPrefix = "$$"
 
 func describes(stream string) bool { return strings.HasPrefix(stream, metaPrefix) }
@@ -89,8 +89,9 @@ func (s *planned) took(e *es.RecordedEvent) {
 	}
 }
 
-// late reports whether the metadata must be copied after the events. Metadata with
-// $tb must be, because $tb is a revision, and revisions may differ in the target.
+// late reports whether the metadata must be copied after the events. This is true
+// if it sets $tb, because $tb is a revision, and revisions may differ in the
+// target.
 func (s *planned) late() bool { return s.limits.truncate > 0 }
 
 // metadata returns the metadata for the target. The result is final once all
@@ -106,8 +107,8 @@ func (s *planned) metadata() []byte {
 	return withTruncateBefore(s.meta.Data, first)
 }
 
-// limits holds the limits in a stream's metadata that affect the copy of the
-// stream.
+// limits holds those limits in a stream's metadata that affect how the stream is
+// copied.
 type limits struct {
 	truncate uint64        // $tb; 0 if it is not set or the stream is soft-deleted
 	age      time.Duration // $maxAge; 0 if it is not set

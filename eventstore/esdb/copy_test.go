@@ -77,8 +77,8 @@ func TestCopyMovesEverything(t *testing.T) {
 	require.ErrorIs(t, target.Tombstone(t.Context(), "doomed", eventstore.Any), eventstore.ErrStreamDeleted)
 }
 
-// Even if a copy is interrupted several times, after any number of events, the
-// target ends up the same as after a copy without interruptions.
+// A copy that is interrupted several times, after any number of events, produces
+// the same target as a copy without interruptions.
 func TestCopyContinuesAfterInterruptions(t *testing.T) {
 	source := newTestLog(t, nil)
 	source.fill()
@@ -111,8 +111,8 @@ func TestCopyContinuesAfterInterruptions(t *testing.T) {
 	}
 }
 
-// A scavenged source has gaps in its streams and in $all. Copy copies the remaining
-// events once and numbers each stream from 0 without gaps.
+// A scavenged source has gaps in its streams and in $all. Copy copies each
+// remaining event once, and numbers the events of each stream from 0 without gaps.
 func TestCopyOfAScavengedLog(t *testing.T) {
 	source, target := newTestLog(t, nil), newTestLog(t, nil)
 	source.fill()
@@ -220,8 +220,8 @@ func copyInto(target, source testLog) {
 	require.NoError(target.t, err)
 }
 
-// Copy can copy a growing source in several runs. During the last run, the source
-// must no longer grow.
+// Copy can copy a growing source in several runs. The source must not grow during
+// the last run.
 func TestCopyOfAGrowingSource(t *testing.T) {
 	source, target := newTestLog(t, nil), newTestLog(t, nil)
 	source.fill()
@@ -275,7 +275,7 @@ func TestCopyLeavesOutExpiredEvents(t *testing.T) {
 	got := target.contents()
 	require.Equal(t, map[string]string{
 		"signatures-1": `{"$maxAge":660}`,
-		"both":         `{"$maxAge":660,"$tb":2}`, // $tb was 5, with events 3..6
+		"both":         `{"$maxAge":660,"$tb":2}`, // $tb was 5 for the events 3..6
 		"beyond":       `{"$maxAge":660,"$tb":6}`, // $tb was 9, two after the last event
 	}, got.Metadata)
 	for stream, n := range map[string]int{"signatures-1": 4, "both": 2, "beyond": 0, "whole": 3} {

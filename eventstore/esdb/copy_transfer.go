@@ -75,8 +75,8 @@ func behind(p, q es.Position) bool {
 	return p.Commit > q.Commit || p.Commit == q.Commit && p.Prepare > q.Prepare
 }
 
-// pull returns the next event of the target, and nil after the last one. It
-// records metadata but does not return it, because the server writes some
+// pull returns the next event of the target, or nil after the last one. It records
+// the metadata that it reads but does not return it, because the server writes some
 // metadata automatically. After the last event, pull begins StepWrite.
 func (c *copier) pull(ctx context.Context, next func() (*es.RecordedEvent, error, bool)) (*es.RecordedEvent, error) {
 	for {
@@ -142,7 +142,8 @@ func (c *copier) describe(ctx context.Context, s *planned, e *es.RecordedEvent, 
 	return nil
 }
 
-// settle writes the waiting metadata, except metadata that must come after the events.
+// settle writes the queued metadata, except metadata that must come after the
+// events.
 func (c *copier) settle(ctx context.Context) error {
 	due := c.described
 	c.described = nil

@@ -39,7 +39,7 @@ type verification struct {
 	sum    sum
 }
 
-// take adds an event from the target.
+// take adds an event from the target to the summary.
 func (v *verification) take(s *planned, e *es.RecordedEvent) error {
 	switch {
 	case s == nil:
@@ -58,7 +58,7 @@ func (v *verification) take(s *planned, e *es.RecordedEvent) error {
 	return nil
 }
 
-// compare compares the target with the copied events.
+// compare checks the summary of the target against the copied events.
 func (v *verification) compare(copied Copied) error {
 	for name, s := range v.streams {
 		if v.counts[s] != s.copied {

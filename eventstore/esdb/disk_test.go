@@ -30,10 +30,10 @@ func (d *slowDisk) MaybeError(op errorfs.Op) error {
 	return nil
 }
 
-// A log with slow syncs is still available. Calls wait for the log, and the
-// supervision does not reconnect. Nothing is lost, reads continue, and each call
-// returns by its deadline. In this test, the supervision probes often, with a
-// timeout that is shorter than the longest sync.
+// A log with slow syncs is still available. Calls wait for the log, and the Log
+// does not reconnect. Nothing is lost, reads continue, and each call returns by its
+// deadline. In this test, the Log probes the server often, with a timeout that is
+// shorter than the longest sync.
 func TestSlowDisk(t *testing.T) {
 	t.Parallel()
 	pace := brisk

@@ -15,8 +15,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// code returns the client's code of an error, or es.ErrorCodeUnknown if the
-// error does not come from the client.
+// code returns the code that the client gave an error, or es.ErrorCodeUnknown if
+// the error does not come from the client.
 func code(err error) es.ErrorCode {
 	var own *es.Error
 	if errors.As(err, &own) {
@@ -48,14 +48,14 @@ func definite(err error) bool {
 // server is unavailable.
 func unavailable(err error) bool { return status.Code(err) == codes.Unavailable }
 
-// answered reports whether the outcome of a call shows that the server answers.
+// answered reports whether the outcome of a call shows that the server responds.
 func answered(err error) bool {
 	return err == nil || definite(err) && !errors.As(err, new(panicked))
 }
 
 // gaveUp returns the error of a call whose context ended. The error wraps the
-// context's error, and also ErrUnavailable if the deadline has passed. It also
-// describes the last failure.
+// context's error, and describes the last failure. If the deadline has passed, it
+// also wraps ErrUnavailable.
 func gaveUp(ctx context.Context, what string, last error) error {
 	err := ctx.Err()
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -75,7 +75,7 @@ func translate(what string, err error) error {
 	case errors.Is(err, ErrClosed):
 		return fmt.Errorf("%s: %w", what, ErrClosed)
 	case errors.Is(err, eventstore.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err // from gaveUp, which names the operation
+		return err // gaveUp made this error, so it already names the operation
 	case code(err) == es.ErrorCodeStreamDeleted:
 		return fmt.Errorf("%s: %w", what, eventstore.ErrStreamDeleted)
 	case tooLarge(err):

@@ -1,18 +1,18 @@
-// Package esdb implements the log's port with the official EventStoreDB client. No
+// Package esdb implements eventstore.Log with the official EventStoreDB client. No
 // other package imports that client. Call [Open] first. [Copy] copies a whole log.
 //
 // The client does not limit how long it waits, and it does not survive an outage.
 // So a Log follows three rules when it uses the client:
 //
-//   - Deadlines: each call runs in its own goroutine. The caller returns by its
-//     deadline even if the client does not.
-//   - Generations: the Log replaces a client that fails or does not answer. All
-//     callers share the new client. Reads and subscriptions continue with it, after
-//     the last event that they yielded. See generation.
-//   - Unknown outcomes: if an append fails without an answer, the server may have
-//     stored it. The Log sends it again with the same event ids and the same
-//     expected revision. The server recognizes the ids and stores the events once.
-//     See definite for the errors that end the retries.
+//   - Deadlines: each call runs in its own goroutine, so the Log returns by the
+//     caller's deadline even if the client does not.
+//   - Generations: the Log replaces a client that fails or whose server does not
+//     respond. All callers share the new client. Reads and subscriptions continue
+//     with it, after the last event that they yielded. See generation.
+//   - Unknown outcomes: if an append fails without a response, the server may have
+//     stored it. The Log sends the append again with the same event ids and the
+//     same expected revision. The server recognizes the ids and stores the events
+//     once. See definite for the errors that end the retries.
 //
 // The package knows nothing about any domain.
 package esdb
@@ -38,11 +38,11 @@ type Log struct {
 	pace    pace
 	closing context.Context // ends when Close begins
 	close   context.CancelFunc
-	running sync.WaitGroup // counts all goroutines of the Log
-	idle    chan func()    // passes functions to goroutines that wait for one
+	running sync.WaitGroup // counts all goroutines that the Log started
+	idle    chan func()    // passes functions to goroutines that wait for work
 	metrics *metrics
 
-	// The functions that reach the server. Tests replace them.
+	// These functions contact the server. Tests replace them.
 	dial  func(es.Configuration) (*es.Client, error)
 	probe func(context.Context, *es.Client) error
 
@@ -54,15 +54,15 @@ type Log struct {
 
 	reporting   sync.Mutex // guards the following fields
 	unavailable bool       // the last state that was logged
-	reported    int        // number of the latest generation that reported its state
+	reported    int        // number of the newest generation that reported its state
 }
 
 var _ eventstore.Log = (*Log)(nil)
 
-// Open returns a Log for a connection string, esdb://… or esdb+discover://….
-// The Log connects at its first call and again after each outage, so the server
-// may start later. Ping checks that the server answers. The error for an
-// invalid connection string is one line and does not contain the password.
+// Open returns a Log for a connection string, esdb://… or esdb+discover://…. The
+// Log connects at its first call and reconnects after each outage, so the server
+// may start later. Ping checks that the server responds. The error for an invalid
+// connection string is one line and does not contain the password.
 func Open(connectionString string, logger *slog.Logger) (*Log, error) {
 	config, err := parse(connectionString)
 	if err != nil {
@@ -90,8 +90,8 @@ func (l *Log) Close() error {
 	return nil
 }
 
-// Ping returns nil as soon as the server has answered a read. If that does not
-// happen by the context's deadline, Ping returns an error.
+// Ping reads from the server and returns nil when the read succeeds. If no read
+// succeeds by the context's deadline, Ping returns an error.
 func (l *Log) Ping(ctx context.Context) error {
 	_, err := attempt(ctx, l, "ping", func(ctx context.Context, c *es.Client) (struct{}, error) {
 		return struct{}{}, l.probe(ctx, c)
@@ -103,9 +103,10 @@ func (l *Log) Ping(ctx context.Context) error {
 }
 
 // start runs f in a goroutine that Close waits for. It returns false if the log is
-// closed. After f, the goroutine waits for another function to run. By then, its
-// stack has grown to the size that a call to the client needs. Growing a new stack
-// for each call took a tenth of the client's CPU time for an append.
+// closed. After f, the goroutine waits for another function to run. Reusing the
+// goroutine saves CPU time, because its stack has already grown to the size that a
+// call to the client needs. Growing a new stack for each call took a tenth of the
+// CPU time of an append.
 func (l *Log) start(f func()) bool {
 	select {
 	case l.idle <- f:

@@ -13,19 +13,20 @@ import (
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// generation is one client, from its first connection to its end. All calls
-// share the current generation. When it fails, it is retired and the next call
-// makes a new one, because the client cannot survive an outage on its own:
+// generation is one client, from its first connection to its end. All calls share
+// the current generation. When the generation fails, it retires, and the next call
+// starts a new one. The client cannot survive an outage on its own, for two
+// reasons:
 //
 //   - When a call finds the server unavailable, the client starts its own discovery.
 //     This leaks the old connection. If the discovery fails, the next call that asks
 //     the client for its connection blocks forever.
 //   - Closing the client while a call asks for the connection is a data race.
 //
-// For this reason, calls ask a client for its connection only while the generation
-// is healthy. The generation retires just before the client would start its
-// discovery. The discovery then waits until no call is asking for the connection
-// any more (noneConnecting). The client is closed after its last call has ended.
+// Therefore calls ask a client for its connection only while the generation is
+// healthy. The generation retires just before the client would start its discovery.
+// The discovery then waits until no call is still asking for the connection
+// (noneConnecting). The client is closed after its last call has ended.
 type generation struct {
 	number  int // counts the generations of a Log, from 1
 	client  *es.Client
@@ -34,7 +35,7 @@ type generation struct {
 	retired <-chan struct{} // life.Done()
 	endLife context.CancelFunc
 	base    time.Time
-	heard   atomic.Int64 // time of the server's last answer, in nanoseconds since base
+	heard   atomic.Int64 // time of the server's last response, in nanoseconds since base
 
 	mu             sync.Mutex
 	cause          error         // why the generation retired; nil while it is in use
@@ -107,8 +108,8 @@ func (g *generation) retire(cause error) {
 	}
 }
 
-// retireIfUnavailable retires the generation if the error of a call shows that the
-// server is unavailable. It returns err.
+// retireIfUnavailable retires the generation if err, the error of a call, shows
+// that the server is unavailable. It returns err unchanged.
 func (g *generation) retireIfUnavailable(err error) error {
 	if unavailable(err) {
 		g.retire(err)
@@ -131,17 +132,17 @@ func (g *generation) busy() bool {
 	return g.calls > 1
 }
 
-// noteAnswer records that the server has answered.
+// noteAnswer records that the server has responded.
 func (g *generation) noteAnswer() { g.heard.Store(int64(time.Since(g.base))) }
 
-// silence returns the time since the server's last answer.
+// silence returns the time since the server's last response.
 func (g *generation) silence() time.Duration {
 	return time.Since(g.base) - time.Duration(g.heard.Load())
 }
 
-// beforeReconnect is the beginning of the message that the client logs right
-// before it drops its connection and starts its discovery. The client logs it
-// in the goroutine of the failed call.
+// Right before the client drops its connection and starts its discovery, it logs a
+// message that begins with beforeReconnect. It logs this message in the goroutine
+// of the failed call.
 const beforeReconnect = "unexpected exception"
 
 // log returns a logger for the client. The client logs each error before it
@@ -165,9 +166,9 @@ func (g *generation) log(logger *slog.Logger) es.LoggingFunc {
 }
 
 // connecting is the context of a call. It detects when the call gets its
-// connection: at that moment, the client derives its own context and reads the
-// deadline of this one. If a different version of the client does not do this, a
-// test fails.
+// connection, because the client then derives its own context and reads this
+// context's deadline. A test fails if a different version of the client does not do
+// this.
 type connecting struct {
 	context.Context
 	generation *generation

@@ -22,9 +22,9 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-// fakeServer is a server with outages that runs on the clock of a synctest
-// bubble. It treats clients as a real server does: a call without a response
-// ends only when it is cancelled, and a failed discovery takes two seconds.
+// fakeServer is a server with outages that runs on the clock of a synctest bubble.
+// Clients see what a real server would show them: a call without a response ends
+// only when it is cancelled, and a failed discovery takes two seconds.
 type fakeServer struct {
 	mu      sync.Mutex
 	kind    outage.Kind
@@ -50,7 +50,7 @@ func (a *fakeServer) set(k outage.Kind) {
 
 var errGone = status.Error(codes.Unavailable, "connection refused")
 
-// answer waits until the server answers, or until the context ends.
+// answer waits until the server responds or the context ends.
 func (a *fakeServer) answer(ctx context.Context, sound func() bool) error {
 	for {
 		a.mu.Lock()
@@ -60,7 +60,7 @@ func (a *fakeServer) answer(ctx context.Context, sound func() bool) error {
 		case kind == outage.Refused:
 			return errGone
 		case kind == outage.BlackHoled, !ok:
-			<-ctx.Done() // data is lost forever, as on a connection that a router has dropped
+			<-ctx.Done() // data is lost forever, as it is when a router has dropped the connection
 			return ctx.Err()
 		case kind == outage.None:
 			return eventstore.Sleep(ctx, time.Millisecond)
@@ -96,9 +96,9 @@ func (a *fakeServer) call(ctx context.Context, c *es.Client) error {
 	return a.answer(ctx, func() bool { return a.sound[c] })
 }
 
-// Outages last up to an hour, on the clock of a synctest bubble. Each call
-// returns at its deadline. All callers succeed again within five seconds of the
-// end of the outage.
+// Outages last up to an hour, on the clock of a synctest bubble. During an outage,
+// each call returns at its deadline. All callers succeed again within five seconds
+// after the outage ends.
 func TestOutagesOfAnHour(t *testing.T) {
 	seed := logtest.Seed(t)
 	for _, k := range []outage.Kind{outage.Refused, outage.Hung, outage.BlackHoled} {

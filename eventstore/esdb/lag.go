@@ -11,20 +11,21 @@ import (
 
 // lag measures how long a subscriber has been behind the log, on the monotonic
 // clock of this process. For a subscriber that is not live, this is the time since
-// it was last live. For a live subscriber, it is the time since the arrival of the
-// oldest message that it has not taken.
+// it was last live. For a live subscriber, it is the time since the oldest message
+// arrived that the subscriber has not taken.
 type lag struct {
 	filter string
 
 	mu      sync.Mutex
 	link    int       // number of the current connection; messages of earlier connections are ignored
-	live    bool      // whether it has caught up on the current connection
+	live    bool      // whether the subscriber has caught up on the current connection
 	behind  time.Time // while not live: the time when it stopped being live
 	waiting int       // messages that have arrived but that the subscriber has not taken
 	oldest  time.Time // while messages wait: a time at or before the arrival of the oldest message
 }
 
-// follow registers a subscription until leave is called.
+// follow registers a subscription. The caller calls leave when the subscription
+// ends.
 func (m *metrics) follow(filter eventstore.Filter) (s *lag, leave func()) {
 	s = &lag{filter: filter.String(), behind: time.Now()}
 	m.mu.Lock()
@@ -41,7 +42,7 @@ func (m *metrics) follow(filter eventstore.Filter) (s *lag, leave func()) {
 type lagCollector struct{ *metrics }
 
 var (
-	subscriptionsDesc = prometheus.NewDesc("arena_log_subscriptions", "Open subscriptions by their filter: prefixes of streams and event types.", []string{"filter"}, nil)
+	subscriptionsDesc = prometheus.NewDesc("arena_log_subscriptions", "Open subscriptions by their filter (stream prefixes and event types).", []string{"filter"}, nil)
 	lagDesc           = prometheus.NewDesc("arena_log_subscription_lag_seconds", "How long the slowest subscription with this filter has been behind: 0 if it has received all messages.", []string{"filter"}, nil)
 )
 

@@ -39,7 +39,7 @@ const (
 
 var results = []string{resultDone, resultConflict, resultRefused, resultUnavailable, resultCancelled}
 
-// The values of the label "how" of arena_log_events_total.
+// These are the values of the label "how" of arena_log_events_total.
 const (
 	eventsAppended   = "appended"
 	eventsRead       = "read"
@@ -58,7 +58,7 @@ func newMetrics() *metrics {
 	vector := func(name, help, label string, values ...string) *prometheus.CounterVec {
 		v := auto.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 		for _, value := range values {
-			v.WithLabelValues(value) // so that the value is exported before the first call
+			v.WithLabelValues(value) // so that the value is exported even before the first call
 		}
 		return v
 	}
@@ -103,7 +103,7 @@ func (m *metrics) connect(err error) {
 	}
 }
 
-// setUnavailable notes the beginning or the end of an outage.
+// setUnavailable records the beginning or the end of an outage.
 func (m *metrics) setUnavailable(unavailable bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -149,8 +149,8 @@ func (m *metrics) wrote(began time.Time, n int, err error) {
 	}
 }
 
-// read counts the events that a read yields. It measures the time until the first
-// event only, because later events also wait for their reader.
+// read counts the events that a read yields. It measures only the time until the
+// first event, because the time until a later event also depends on the caller.
 func (m *metrics) read(events iter.Seq2[eventstore.Recorded, error]) iter.Seq2[eventstore.Recorded, error] {
 	return func(yield func(eventstore.Recorded, error) bool) {
 		began, n := time.Now(), 0

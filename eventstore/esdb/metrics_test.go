@@ -154,7 +154,7 @@ func TestMetricsOfSubscriptions(t *testing.T) {
 	require.NotContains(t, scrape(t, log), open)
 }
 
-// The lag ignores messages of a lost connection.
+// Messages of a lost connection do not affect the lag.
 func TestLag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMetrics()
@@ -202,8 +202,8 @@ func TestResultOf(t *testing.T) {
 	require.Equal(t, resultDone, resultOf(nil))
 }
 
-// A generation may report its retirement after the next one has connected. At that
-// time, the event store is available, so the log must ignore the report.
+// A generation may report its retirement after the next generation has connected.
+// By then, the event store is available again, so the log must ignore the report.
 func TestReportOfAnOldGenerationIsIgnored(t *testing.T) {
 	log := openDirect(t, "127.0.0.1:1") // it never connects
 	first, second := newGeneration(1), newGeneration(2)

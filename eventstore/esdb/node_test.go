@@ -10,7 +10,8 @@ import (
 	"hexarena/eventstore/node"
 )
 
-// startNode starts a node and returns its address. The node ends with the test.
+// startNode starts a node and returns its address. The node closes when the test
+// ends.
 func startNode(t *testing.T) string {
 	n, err := node.Open(node.Options{Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)

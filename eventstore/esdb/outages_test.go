@@ -27,12 +27,13 @@ const (
 	allowedRecovery = 5 * time.Second
 )
 
-// looseOverrun is the bound for tests that use the real clock, because the
-// machine may be loaded. It is still shorter than the time of the client's own
-// discovery. TestOutagesOfAnHour and make soak use allowedOverrun.
+// looseOverrun is the bound for tests that use the real clock, because the machine
+// may be loaded. It is still shorter than the client's own discovery takes.
+// TestOutagesOfAnHour and "make soak" use allowedOverrun instead.
 const looseOverrun = 1500 * time.Millisecond
 
-// soaking reports whether make soak runs. The machine must then be idle.
+// soaking reports whether "make soak" started the test. The machine must then be
+// otherwise idle.
 func soaking() bool { return os.Getenv("ARENA_SOAK") != "" }
 
 func requireOverrun(t *testing.T, overrun time.Duration, what string) {
@@ -44,8 +45,8 @@ func requireOverrun(t *testing.T, overrun time.Duration, what string) {
 	require.Less(t, overrun, allowed, what)
 }
 
-// Writers, readers and a subscriber work through every kind of outage. The
-// supervision uses its real pace.
+// Writers, readers and a subscriber keep working through every kind of outage. The
+// Log uses the same timeouts as in production.
 func TestOutages(t *testing.T) {
 	t.Parallel()
 	runOutages(t, 2*time.Second)
@@ -100,7 +101,7 @@ type outageTest struct {
 	away       int           // calls that ended at their deadline
 	overrun    time.Duration // the longest overrun of a deadline
 	acked      map[eventstore.StreamID][]uuid.UUID
-	seen       map[uuid.UUID]int // how often the subscriber has seen each event
+	seen       map[uuid.UUID]int // how many times the subscriber has seen each event
 	inOrder    bool
 	recovered  map[string]chan time.Time
 	recoveries []time.Duration
@@ -160,7 +161,7 @@ func (o *outageTest) work(name string, call func(context.Context) error) {
 	})
 }
 
-// call makes one call and measures by how much it overran its deadline.
+// call makes one call and measures how far it overran its deadline.
 func (o *outageTest) call(f func(context.Context) error, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -285,7 +286,8 @@ func (o *outageTest) finish(what string, durations []time.Duration) {
 			doubled += max(0, times[id]-1)
 			require.Equal(o.t, 1, o.seen[id], "seen by the subscriber")
 		}
-		// Only the outcome of the last append may be unknown.
+		// The log may hold one more event than the writer's known appends, because
+		// only the outcome of the last append may be unknown.
 		require.LessOrEqual(o.t, len(stored), len(ids)+1)
 		require.Equal(o.t, ids, stored[:len(ids)], "order of %s", id)
 	}
@@ -305,13 +307,13 @@ func (o *outageTest) finish(what string, durations []time.Duration) {
 	}
 }
 
-// oneConnection is an upper bound for the number of goroutines of one connection,
-// at both ends and in the proxy. The test has more outages than this number, so it
-// detects a leak of one goroutine per outage.
+// oneConnection is an upper bound for the number of goroutines that serve one
+// connection, at both ends and in the proxy. The test makes more outages than this
+// number, so it detects a leak of one goroutine per outage.
 const oneConnection = 8
 
-// After many outages, an open log has as many goroutines as before them, except for
-// those of a connection that is still being made.
+// After many outages, an open log has as many goroutines as before, except for
+// those of a connection that is still being set up.
 func TestOutagesLeaveNoGoroutines(t *testing.T) {
 	const rounds = 2
 	log, p := openThrough(t)

@@ -80,7 +80,7 @@ func (l *Log) ReadAll(ctx context.Context, start eventstore.Position, opt events
 // it continues after the last event that it yielded.
 func (l *Log) stored(ctx context.Context, from es.AllPosition, d es.Direction, pageSize func() uint64) iter.Seq2[*es.RecordedEvent, error] {
 	return func(yield func(*es.RecordedEvent, error) bool) {
-		var last *es.Position // of the last event that was yielded; the next page begins with that event again
+		var last *es.Position // position of the last event that was yielded; the next page begins with the same event
 		left := false
 		err := l.retry(ctx, "read $all", func() error {
 			for {
@@ -111,8 +111,8 @@ func (l *Log) stored(ctx context.Context, from es.AllPosition, d es.Direction, p
 	}
 }
 
-// errReaderLeft ends a read because its reader stopped. It is not nil, so that
-// callers do not mistake such a read for one that reached the end.
+// errReaderLeft is the error of a read whose caller stopped early. It is not nil,
+// so that such a read is not mistaken for one that reached the end.
 var errReaderLeft = errors.New("the reader stopped the read")
 
 // drain emits the events of a read. It does not resolve links.
@@ -132,8 +132,8 @@ func drain(events *es.ReadStream, err error, emit func(*es.RecordedEvent) bool) 
 	}
 }
 
-// ended returns nil for the end of a read and for a stream that does not exist.
-// It returns any other error unchanged.
+// ended returns nil if the error means the end of a read or a stream that does not
+// exist. It returns any other error unchanged.
 func ended(err error) error {
 	if errors.Is(err, io.EOF) || code(err) == es.ErrorCodeResourceNotFound {
 		return nil
@@ -141,8 +141,8 @@ func ended(err error) error {
 	return err
 }
 
-// count returns the number of events to request. If there is no limit, it
-// requests all events.
+// count returns the number of events to request: the limit, or all events if there
+// is no limit.
 func count(limit int) uint64 {
 	if limit > 0 {
 		return uint64(limit)

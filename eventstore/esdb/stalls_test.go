@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// stallWatch measures how long the machine or this process did not run. A test
-// subtracts that time from a delay, because the code under test did not cause it.
+// stallWatch measures how long the machine or this process was paused. A test
+// subtracts the pauses from a measured delay, because the code under test did not
+// cause them.
 type stallWatch struct {
 	mu     sync.Mutex
 	beat   chan struct{}  // closes at the next beat
-	stalls [][2]time.Time // begin and end of long gaps between two beats
+	stalls [][2]time.Time // beginning and end of each long gap between two beats
 }
 
-// watchStalls starts a watch that ends with the test.
+// watchStalls starts a stallWatch that runs until the test ends.
 func watchStalls(t *testing.T) *stallWatch {
 	m := &stallWatch{beat: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -50,7 +51,7 @@ func (m *stallWatch) note(before time.Time) time.Time {
 	return now
 }
 
-// ran returns how long the machine ran between two times.
+// ran returns how long the machine was running between two points in time.
 func (m *stallWatch) ran(from, to time.Time) time.Duration {
 	ran := to.Sub(from)
 	if ran < 8*time.Millisecond {

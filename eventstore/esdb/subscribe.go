@@ -17,7 +17,7 @@ import (
 const checkpointEvery = 256
 
 // Subscribe yields the stored events and then new ones. See eventstore.Log. The
-// client's own subscription ends with its connection. This one continues on the
+// client's subscriptions end when their connection ends. Subscribe continues on the
 // next connection, after the last event or checkpoint that it received.
 func (l *Log) Subscribe(ctx context.Context, after eventstore.Position, filter eventstore.Filter) iter.Seq2[eventstore.Message, error] {
 	return func(yield func(eventstore.Message, error) bool) {
@@ -39,9 +39,8 @@ func (l *Log) Subscribe(ctx context.Context, after eventstore.Position, filter e
 }
 
 // end returns the position of the last event, or 0 if the log is empty. A
-// subscription from the end begins at this position. If it asked the server for the
-// end after each outage instead, it would miss the events that were appended during
-// the outage.
+// subscription from the end begins at this position. Asking the server for the end
+// again after an outage would skip the events that were appended during the outage.
 func (l *Log) end(ctx context.Context) (eventstore.Position, error) {
 	for e, err := range l.stored(ctx, es.End{}, es.Backwards, func() uint64 { return 1 }) {
 		if err != nil {
@@ -65,7 +64,7 @@ type subscription struct {
 // if the arrival contains nothing for the subscriber.
 type arrival struct {
 	message eventstore.Message
-	at      eventstore.Position // the subscription has received all events up to here; 0: unchanged
+	at      eventstore.Position // the subscription has received all events up to this position; 0 if unchanged
 	came    time.Time
 }
 
@@ -94,7 +93,7 @@ func (s *subscription) follow(ctx context.Context, l *Log) error {
 	}, s.take)
 }
 
-// take yields one message and reports whether the subscription continues.
+// take yields one message and reports whether the subscriber wants more.
 func (s *subscription) take(a arrival) bool {
 	defer s.lag.took(a.came, a.message.CaughtUp)
 	if a.at != 0 && a.at <= s.after {

@@ -11,7 +11,7 @@ import (
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// pace holds the timeouts of the supervision.
+// pace holds the timeouts that supervise uses.
 type pace struct {
 	silence  time.Duration // probe the server if running calls get no response for this long
 	probe    time.Duration // timeout of the probe
@@ -77,7 +77,7 @@ func (l *Log) markHealthy(g *generation) {
 	}
 }
 
-// supervise connects a generation and watches it until it retires.
+// supervise connects a generation and watches it until the generation retires.
 func (l *Log) supervise(g *generation, gap time.Duration) {
 	defer g.end()
 	err := l.connect(g, gap)
@@ -89,7 +89,7 @@ func (l *Log) supervise(g *generation, gap time.Duration) {
 		return
 	}
 	g.noteAnswer()
-	l.report(g, nil) // before a call can succeed, so that the log lines are in order
+	l.report(g, nil) // reports before any call can succeed, so that the log lines are in order
 	close(g.ready)
 	l.watch(g)
 	l.report(g, g.reason())
@@ -118,8 +118,8 @@ func (l *Log) report(g *generation, cause error) {
 	l.logger.Info("the event store is available again")
 }
 
-// connect makes the client find its server. No call may use the client before
-// that, because a call to a client whose discovery fails can block forever.
+// connect makes the client find its server. No call may use the client earlier,
+// because a call can block forever if the client's discovery fails.
 func (l *Log) connect(g *generation, gap time.Duration) error {
 	if err := eventstore.Sleep(l.closing, gap); err != nil {
 		return ErrClosed

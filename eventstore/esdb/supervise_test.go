@@ -21,16 +21,15 @@ import (
 
 func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 
-// brisk is the usual pace of the supervision in tests.
+// brisk is the pace that most tests use.
 var brisk = pace{silence: 200 * time.Millisecond, probe: 200 * time.Millisecond, firstGap: 5 * time.Millisecond, lastGap: 50 * time.Millisecond}
 
-// unhurried is a pace at which the supervision never considers a server silent,
-// even on a loaded machine. The log still notices a broken connection
-// immediately.
+// With the pace unhurried, a Log never considers a server silent, even on a loaded
+// machine. It still notices a broken connection immediately.
 var unhurried = pace{silence: time.Minute, probe: time.Minute, firstGap: 5 * time.Millisecond, lastGap: 50 * time.Millisecond}
 
-// testPatience limits waits for events that must happen. No test result depends
-// on its length.
+// testPatience limits how long a test waits for something that must happen. Its
+// length does not affect the results.
 const testPatience = 3 * time.Minute
 
 // openThrough opens a log on a node behind a proxy.
@@ -59,10 +58,10 @@ func (e manualContext) Err() error {
 	}
 }
 
-// afterFailedConnects returns a context that ends when the log is about to connect
-// for the second time from now. It ends as if its deadline had passed. By then, the
-// log's only caller has seen the first failure. Call afterFailedConnects while no
-// other call uses the log.
+// afterFailedConnects returns a context that ends as if its deadline had passed. It
+// ends when the log, after one failed connection attempt, is about to make the next
+// one. By then, the caller has seen the first failure. Call afterFailedConnects
+// while no other call uses the log.
 func afterFailedConnects(t *testing.T, log *Log) context.Context {
 	ctx, dial, dials := manualContext{t.Context(), make(chan struct{})}, log.dial, 0
 	log.dial = func(config es.Configuration) (*es.Client, error) {
@@ -115,7 +114,7 @@ var everyCall = map[string]func(context.Context, *Log) error{
 				return err
 			}
 		}
-		return fmt.Errorf("%w: %w", eventstore.ErrUnavailable, ctx.Err()) // a subscription ends without an error
+		return fmt.Errorf("%w: %w", eventstore.ErrUnavailable, ctx.Err()) // a subscription itself ends without an error
 	},
 }
 
@@ -208,7 +207,7 @@ func TestOutagesLoseAndDoubleNothing(t *testing.T) {
 	name := func(w int) eventstore.StreamID { return eventstore.StreamID(fmt.Sprintf("outage-%d", w)) }
 	enough, stop := errors.New("enough"), make(chan struct{})
 	progress := make(chan struct{})
-	var written [writers]int // by each writer; read it after the writer has ended
+	var written [writers]int // how many events each writer wrote; read it after the writer has ended
 	for w := range writers {
 		writing.Go(func() {
 			err := writer(ctx, log, name(w), most, func(i int) error {
@@ -286,7 +285,7 @@ func TestOutagesLoseAndDoubleNothing(t *testing.T) {
 	}
 }
 
-// awaitAway returns when the generation in use has been retired.
+// awaitAway waits until the current generation has retired.
 func awaitAway(t *testing.T, ctx context.Context, l *Log) {
 	l.mu.Lock()
 	g := l.current
@@ -298,9 +297,8 @@ func awaitAway(t *testing.T, ctx context.Context, l *Log) {
 	}
 }
 
-// If the acknowledgement of an append is lost, the log stores the events only
-// once and returns the original result. This holds for every kind of expected
-// revision.
+// For every kind of expected revision: if the acknowledgement of an append is lost,
+// the log stores the events only once and returns the original result.
 func TestLostAcknowledgementStoresOnce(t *testing.T) {
 	for _, expected := range []eventstore.Expected{eventstore.At(0), eventstore.Any, eventstore.Exists} {
 		t.Run(expected.String(), func(t *testing.T) {
@@ -401,10 +399,10 @@ func TestCallersShareOneConnection(t *testing.T) {
 	require.LessOrEqual(t, p.Connections()-before, 2, "50 callers")
 }
 
-// The supervision depends on two details of the client: the client reads the
-// deadline of a call as soon as the call has its connection, and it logs just
-// before it reconnects. This test fails if a different version of the client
-// behaves differently.
+// The Log depends on two details of the client. The client reads the deadline of a
+// call as soon as the call has its connection, and it logs a message just before it
+// reconnects. This test fails if a different version of the client behaves
+// differently.
 func TestClientBehavesAsTheSupervisionExpects(t *testing.T) {
 	log, p := openThroughAt(t, unhurried)
 	require.NoError(t, log.Ping(t.Context()))

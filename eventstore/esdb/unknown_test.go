@@ -12,10 +12,11 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-// The proxy drops every acknowledgement after the commit. The append is sent again
-// with the same ids and the same expected revision. In half of the cases, the Log
-// sends it again during the call. In the other half, the caller makes the call
-// again. The stream must be identical to one that was written without faults.
+// The proxy drops the acknowledgement of every append that was committed. Then the
+// append is sent again with the same ids and the same expected revision. In half of
+// the cases, the Log does so during the call. In the other half, the caller makes
+// the call again. The stream must be identical to one that was written without
+// faults.
 func TestCommitUnknown(t *testing.T) {
 	t.Parallel()
 	const rounds = 12
@@ -43,7 +44,7 @@ func TestCommitUnknown(t *testing.T) {
 		rounds, byCaller, len(written))
 }
 
-// appendUnknown appends and loses the first response. If deadline is true, the
+// appendUnknown appends, and the first response is lost. If deadline is true, the
 // caller's context ends before the caller learns the outcome, and the caller
 // appends again. The second result reports whether the caller appended again.
 func appendUnknown(t *testing.T, log *Log, p *outage.Proxy, id eventstore.StreamID, expected eventstore.Expected, batch []eventstore.Event, deadline bool) (eventstore.Appended, bool) {

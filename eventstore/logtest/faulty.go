@@ -17,7 +17,8 @@ var ErrInjected = errors.New("injected fault")
 // Fault is the way in which an append fails.
 type Fault int
 
-// The ways in which an append fails. The caller cannot distinguish them.
+// These are the ways in which an append can fail. The caller cannot tell them
+// apart.
 const (
 	NotStored    Fault = iota + 1 // nothing was stored
 	StoredAnyway                  // all events were stored, but the response was lost
@@ -33,7 +34,7 @@ type Faulty struct {
 	reads   int
 	faults  map[int]Fault  // by number of the append
 	hooks   map[int]func() // by number of the append
-	cuts    map[int]int    // by number of the read: how many events it yields before it fails
+	cuts    map[int]int    // for the number of a read, how many events it yields before it fails
 }
 
 // NewFaulty wraps a log. Nothing fails until a test calls FailAppend or

@@ -10,8 +10,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// Updating reports whether the flag -update is set, which tells tests to
-// rewrite their golden files.
+// Updating reports whether the flag -update is set. It makes tests rewrite their
+// golden files.
 func Updating() bool { return *update }
 
 // RequireGolden fails the test if a text differs from the contents of a golden

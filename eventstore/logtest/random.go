@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// SeedVariable names the environment variable that sets the seed, to repeat a
+// SeedVariable is the environment variable that sets the seed. Set it to repeat a
 // random test.
 const SeedVariable = "ARENA_TEST_SEED"
 

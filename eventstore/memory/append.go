@@ -33,8 +33,8 @@ func (s *stream) fits(expected eventstore.Expected) bool {
 //
 // An append that expects NoStream or a revision below the current one is a retry if
 // the same ids follow that revision in the stream. An append that expects Any or
-// Exists is a retry if its first id is in the stream. In that case, the stream must
-// also have its other ids, in the same order.
+// Exists is a retry if its first id is in the stream. In that case, its other ids
+// must also be in the stream, in the same order.
 func (s *stream) check(expected eventstore.Expected, events []eventstore.Event) (int, outcome) {
 	if expected == eventstore.Any || expected == eventstore.Exists {
 		if _, known := s.ids[events[0].ID]; known {

@@ -1,8 +1,8 @@
-// Package memory implements the log's port in memory, for simulation and fast
+// Package memory implements eventstore.Log in memory, for simulation and fast
 // tests. It handles expected revisions, idempotent retries, expiry, and gaps
 // between positions the way EventStoreDB does. It is always available and uses
-// neither disks nor networks. It starts no goroutines, so a Log that is created
-// in a testing/synctest bubble runs on the bubble's clock.
+// neither disks nor networks. It starts no goroutines, so a Log that is created in
+// a testing/synctest bubble runs on the bubble's clock.
 package memory
 
 import (
@@ -90,8 +90,8 @@ func (l *Log) store(id eventstore.StreamID, s *stream, events []eventstore.Event
 	l.grown = make(chan struct{})
 }
 
-// advance moves the head past a record of n bytes and returns the position of
-// the record. Positions have gaps, as in a log on a disk, so that tests reveal
+// advance moves the head past a record of n bytes and returns the position of the
+// record. Positions have gaps, as they do in a log on disk. Tests then reveal
 // callers that compute positions. The caller holds l.mu.
 func (l *Log) advance(n int) eventstore.Position {
 	const header = 32
@@ -152,8 +152,8 @@ func (l *Log) writable(ctx context.Context, what string, id eventstore.StreamID)
 	return s, nil
 }
 
-// after returns the index of the first event after a position. A position that
-// is inside the log but has no event is an error. The caller holds l.mu.
+// after returns the index of the first event after a position. It returns an error
+// for a position inside the log at which there is no event. The caller holds l.mu.
 func (l *Log) after(p eventstore.Position) (int, error) {
 	i, found := slices.BinarySearchFunc(l.events, p, func(r eventstore.Recorded, p eventstore.Position) int {
 		return cmp.Compare(r.Position, p)

@@ -72,7 +72,7 @@ func TestMaxAgeHidesEventsWithTime(t *testing.T) {
 	})
 }
 
-// In a synctest bubble, time passes while a subscriber waits, and no goroutine is
+// In a synctest bubble, time passes while a subscriber waits, and no goroutines are
 // left when the bubble ends.
 func TestSubscribeInABubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestSubscribeInABubble(t *testing.T) {
 	})
 }
 
-// The caller may change its event after Append.
+// Append stores a copy, so the caller may change its event afterwards.
 func TestAppendStoresACopy(t *testing.T) {
 	log := memory.New()
 	e := events(1)

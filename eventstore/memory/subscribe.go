@@ -57,7 +57,7 @@ func (l *Log) start(after eventstore.Position) (int, error) {
 	return i, nil
 }
 
-// since returns the events from an index on, and a channel that closes when the
+// since returns the events starting at an index, and a channel that closes when the
 // log grows.
 func (l *Log) since(index int) ([]eventstore.Recorded, <-chan struct{}) {
 	l.mu.Lock()
@@ -68,7 +68,7 @@ func (l *Log) since(index int) ([]eventstore.Recorded, <-chan struct{}) {
 // subscription holds the progress of one subscriber.
 type subscription struct {
 	filter   eventstore.Filter
-	examined eventstore.Position // the subscription has examined all events up to here
+	examined eventstore.Position // the subscription has examined all events up to this position
 	skipped  int                 // events that the filter left out since the last message
 	yield    func(eventstore.Message, error) bool
 }

@@ -1,7 +1,6 @@
-// Package outage is a TCP proxy for tests. It can simulate all the ways in
-// which a server or its network can fail. It knows nothing about the protocol
-// of its connections. Call [New] first, then [Proxy.Set] to begin or end an
-// outage.
+// Package outage provides a TCP proxy for tests. It simulates the ways in which a
+// server or its network can fail. It knows nothing about the protocol inside the
+// connections. Call [New] first, then [Proxy.Set] to begin or end an outage.
 package outage
 
 import (
@@ -16,7 +15,7 @@ import (
 // Kind is a kind of outage.
 type Kind int
 
-// The kinds of outages. After each of them, new connections work.
+// These are the kinds of outages. After any of them, new connections work.
 const (
 	None       Kind = iota
 	Refused         // open connections are closed, and new ones are refused
@@ -34,7 +33,7 @@ func (k Kind) String() string {
 	return [...]string{"none", "refused", "reset", "hung", "one-way", "black-holed", "slow"}[k]
 }
 
-// Proxy passes data between clients and a server, unless an outage prevents it.
+// Proxy passes data between clients and a server, except during an outage.
 type Proxy struct {
 	t       testing.TB
 	target  string
@@ -55,7 +54,7 @@ type Proxy struct {
 // link is one connection through the proxy. The proxy's lock guards its fields.
 type link struct {
 	client, server *net.TCPConn
-	lost           bool          // whether the link was ever black-holed, so that all its data is lost
+	lost           bool          // whether the link was ever black-holed; all its data is then lost
 	gone           chan struct{} // closes when the link is cut
 }
 
@@ -89,8 +88,8 @@ func (p *Proxy) Connections() int {
 	return p.accepted
 }
 
-// SetTarget makes new connections go to another address, such as that of a restarted
-// server.
+// SetTarget sends new connections to another address, for example that of a
+// restarted server.
 func (p *Proxy) SetTarget(target string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,7 +139,8 @@ func (p *Proxy) Cut() {
 	p.cut(true)
 }
 
-// cut closes every connection. The caller of this and the following methods holds p.mu.
+// cut closes every connection. The callers of cut and of the methods below hold
+// p.mu.
 func (p *Proxy) cut(hard bool) {
 	for l := range p.links {
 		p.drop(l, hard)
@@ -185,8 +185,8 @@ func (p *Proxy) blackHole() {
 		return
 	}
 	// On a loaded machine, a dial may time out even though the queue has accepted
-	// its connection. The queue counts as full once two dials in a row have timed
-	// out.
+	// its connection. So the queue counts as full only after two dials in a row
+	// have timed out.
 	dialer := net.Dialer{Timeout: 100 * time.Millisecond}
 	for unanswered := 0; unanswered < 2; {
 		c, err := dialer.DialContext(p.t.Context(), "tcp", p.address)

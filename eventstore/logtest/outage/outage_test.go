@@ -87,7 +87,7 @@ func TestOutages(t *testing.T) {
 			}
 			within := short
 			if k == outage.Refused {
-				within = patience // the refusal is certain to arrive
+				within = patience // the refusal always arrives
 			}
 			c, err := net.DialTimeout("tcp", p.Address(), within)
 			switch k {

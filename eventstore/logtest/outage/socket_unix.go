@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// setBacklog sets how many connections may wait to be accepted. The kernel
-// ignores any more connections.
+// setBacklog sets how many connections may wait to be accepted. The kernel ignores
+// connections beyond that number.
 func setBacklog(l *net.TCPListener, n int) error {
 	raw, err := l.SyscallConn()
 	if err != nil {
