@@ -14,15 +14,15 @@ import (
 const AttemptTime = 5 * time.Second
 
 const (
-	firstPause = 50 * time.Millisecond // before the second attempt; it doubles with each failure
+	firstPause = 50 * time.Millisecond // pause before the second attempt; the pause doubles with each failure
 	longPause  = time.Second
 )
 
-// Retry calls a log until the call succeeds, fails with a final error, or ctx
-// ends. If ctx ends, Retry returns the error of ctx together with the error of
-// the last attempt. A wrong version, ErrStreamDeleted, ErrTooLarge and the
-// given errors are final. An append may have been stored even though the
-// attempt failed, so an append must use the same event ids each time.
+// Retry calls a log until the call succeeds, fails with a final error, or ctx ends.
+// If ctx ends, Retry returns the error of ctx together with the error of the last
+// attempt. A wrong version, ErrStreamDeleted, ErrTooLarge and the given errors are
+// final. A failed append may have been stored anyway, so it must use the same event
+// ids in each attempt.
 func Retry(ctx context.Context, call func() error, final ...error) error {
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		err := call()

@@ -17,8 +17,8 @@ import (
 	"hexarena/eventstore/node/wire"
 )
 
-// The operator's routes. The response to a scavenge is a stream of JSON lines,
-// each a ScavengeLine. Only the last line has Done or Error set.
+// These are the operator's routes. The response to a scavenge is a stream of JSON
+// lines, each of which is a ScavengeLine. Only the last line has Done or Error set.
 const (
 	AdminPrefix  = "/admin/node/"
 	BackupPath   = AdminPrefix + "backup"   // POST BackupOrder → BackedUp
@@ -64,8 +64,8 @@ type admin struct {
 	cancel context.CancelFunc
 }
 
-// while returns a context that ends when the caller disconnects or the server shuts
-// down.
+// The context that while returns ends when the caller disconnects or the server
+// shuts down.
 func (a *admin) while(r *http.Request) (context.Context, func()) {
 	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok {
 		a.once.Do(func() { server.RegisterOnShutdown(a.cancel) })
@@ -133,8 +133,8 @@ func (a *admin) scavenge(w http.ResponseWriter, r *http.Request) {
 	lines.write(last)
 }
 
-// lineWriter writes a line when a step begins, and from time to time while the
-// step runs.
+// lineWriter writes a line when a step begins, and more lines at intervals while
+// the step runs.
 type lineWriter struct {
 	encoder *json.Encoder
 	flush   *http.ResponseController
@@ -164,16 +164,16 @@ var ErrBusy = errors.New("another scavenge or backup is in progress")
 // BackedUp describes a backup.
 type BackedUp struct {
 	Target   string `json:"target"`
-	Position uint64 `json:"position"` // of the last event that it certainly contains
+	Position uint64 `json:"position"` // position of the last event that the copy is sure to contain
 	Bytes    uint64 `json:"bytes"`    // total size of its files
 }
 
-// Scavenge removes the events that metadata and tombstones hide, first from the
-// log and then from every file in its folder. The other events keep their
-// revisions and positions. A stream that loses all its events keeps its next
-// revision. A tombstoned stream keeps its tombstone. Appends and reads continue
-// meanwhile. Scavenge needs as much free disk space as the log uses. If ctx,
-// Close or a crash stops it early, the next scavenge continues the work.
+// Scavenge removes the events that metadata and tombstones hide, first from the log
+// and then from every file in its folder. The other events keep their revisions and
+// positions. A stream that loses all its events keeps its next revision. A
+// tombstoned stream keeps its tombstone. Appends and reads continue during the
+// scavenge. Scavenge needs as much free disk space as the log uses. If ctx, Close
+// or a crash stops it early, the next scavenge continues the work.
 func (n *Node) Scavenge(ctx context.Context, progress storage.Progress) (done storage.Scavenged, err error) {
 	ctx, leave, err := n.maintain(ctx)
 	if err != nil {
@@ -191,7 +191,7 @@ func (n *Node) Scavenge(ctx context.Context, progress storage.Progress) (done st
 	return done, err
 }
 
-// maintain admits one scavenge or backup at a time. The returned context ends when
+// maintain allows one scavenge or backup at a time. The returned context ends when
 // the node closes or its log fails.
 func (n *Node) maintain(ctx context.Context) (_ context.Context, leave func(), err error) {
 	if !n.maintenance.TryLock() {
@@ -210,11 +210,11 @@ func (n *Node) maintain(ctx context.Context) (_ context.Context, leave func(), e
 	}, nil
 }
 
-// Backup copies the log into a folder, which must be empty or not exist. The
-// copy contains every event that was acknowledged before the call. Files that
-// no longer change are linked instead of copied if the file system supports
-// links. Appends and reads continue meanwhile. A node can open the copy. A
-// failed backup leaves no copy behind.
+// Backup copies the log into a folder, which must be empty or not exist. The copy
+// contains every event that was acknowledged before the call. If the file system
+// supports links, Backup links files that no longer change instead of copying them.
+// Appends and reads continue during the backup. A node can open the copy. A failed
+// backup leaves no copy behind.
 func (n *Node) Backup(ctx context.Context, target string) (BackedUp, error) {
 	ctx, leave, err := n.maintain(ctx)
 	if err != nil {

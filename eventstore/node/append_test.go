@@ -107,7 +107,7 @@ func TestWrongVersionNamesBothGenerationsOfFields(t *testing.T) {
 			require.True(t, proto.Equal(test.want, got), "%v", got)
 		})
 	}
-	t.Run("any", func(t *testing.T) { // one of the ids is known
+	t.Run("any", func(t *testing.T) { // the stream already has one of the ids
 		f, events := f.in(t), fresh(2)
 		f.must("any", writer.Any, events[0])
 		got := f.refused("any", writer.Any, events...)

@@ -107,7 +107,7 @@ func TestBackupRejectsUnusableTargets(t *testing.T) {
 	require.NoError(t, n.Close())
 }
 
-// A backup to a full disk leaves nothing behind, and the node continues.
+// A backup to a full disk leaves nothing behind, and the node keeps working.
 func TestBackupOnAFullDisk(t *testing.T) {
 	for nth := int64(1); ; nth++ {
 		mem := vfs.NewMem()

@@ -95,8 +95,8 @@ func refusedWith[M proto.Message](t *testing.T, m *api.BatchAppendResp, code cod
 	return detail.(M)
 }
 
-// A batch append checks versions and recognizes retries like an append. An
-// error ends only one append, and the call continues.
+// Each append of a batch call checks versions and recognizes retries, as a single
+// append does. If one append fails, the call continues with the next one.
 func TestBatchAppend(t *testing.T) {
 	f := serve(t)
 	s := f.batches()
@@ -194,7 +194,7 @@ func TestBatchAppendInParts(t *testing.T) {
 	require.True(t, revisions[1] && revisions[4] && revisions[4+more])
 }
 
-// A call may have only a limited number of incomplete appends.
+// The number of incomplete appends in one call is limited.
 func TestBatchAppendIsBounded(t *testing.T) {
 	f := serve(t)
 	s := f.batches()

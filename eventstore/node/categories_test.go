@@ -83,8 +83,8 @@ func TestClientsCannotWriteCategories(t *testing.T) {
 	}
 }
 
-// A reader of a category sees its own writes. The official client can subscribe
-// to a category, directly or through a persistent subscription.
+// A client that reads a category sees the events that it wrote. The official client
+// can subscribe to a category, directly or through a persistent subscription.
 func TestCategorySubscriptions(t *testing.T) {
 	f := serve(t)
 	f.must("x-1", writer.Any, fresh(1)...)

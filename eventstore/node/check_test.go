@@ -47,8 +47,8 @@ func TestCheckAcceptsAnUndamagedLog(t *testing.T) {
 	logtest.RequireSameFiles(t, before, contents(t, fs)) // the check writes nothing
 }
 
-// A read-only node stores a secret next to its log. The check knows the secret, and the
-// secret stays the same.
+// A read-only node stores a secret in its log's store. The check does not report
+// the secret as a foreign key, and does not change it.
 func TestCheckAcceptsAReadOnlyNode(t *testing.T) {
 	fs := vfs.NewMem()
 	f := serve(t, Options{FS: fs})
@@ -91,13 +91,13 @@ func TestCheckNamesDamage(t *testing.T) {
 	}{
 		{"a flipped bit in a record", func(l rawLog) {
 			l.change(keyOfRecord(l.position("s", 1)), func(v []byte) []byte { v[20] ^= 4; return v })
-		}, []string{"record at %d: its checksum does not match"}},
+		}, []string{"record at %d: its checksum is wrong"}},
 		{"a missing record", func(l rawLog) {
 			l.delete(keyOfRecord(l.position("s", 1)))
 		}, []string{"records are missing from %d to ", "record at %d: s@1 is missing"}},
 		{"a missing index entry", func(l rawLog) {
 			l.delete(keyOfEntry("s", 1))
-		}, []string{"s begins or continues with revision 2 instead of 1", "record at %d is s@1, which the index does not have"}},
+		}, []string{"s begins or continues with revision 2 instead of 1", "record at %d is s@1, which is missing from the index"}},
 		{"a missing event", func(l rawLog) {
 			position := l.position("s", 1)
 			l.delete(keyOfRecord(position))
@@ -106,13 +106,13 @@ func TestCheckNamesDamage(t *testing.T) {
 		{"an index entry with a wrong position", func(l rawLog) {
 			other := l.position("s", 2)
 			l.change(keyOfEntry("s", 1), func([]byte) []byte { return keyOfRecord(other)[1:] })
-		}, []string{"record at %d is s@1, for which the index has ", "it is not s@1"}},
+		}, []string{"record at %d is s@1, for which the index has position ", "it is not s@1"}},
 		{"a truncated index entry", func(l rawLog) {
 			l.change(keyOfEntry("s", 1), func(v []byte) []byte { return v[:3] })
 		}, []string{"s@1: the log is damaged: an index entry has 3 bytes"}},
 		{"a record at a wrong position", func(l rawLog) {
 			l.set(keyOfRecord(1<<40), l.value(keyOfRecord(l.position("s", 1))))
-		}, []string{"record at 1099511627776: its checksum does not match"}},
+		}, []string{"record at 1099511627776: its checksum is wrong"}},
 		{"a stream name of the wrong length", func(l rawLog) {
 			l.set([]byte{2, 0, 9, 's', 0, 0, 0, 0, 0, 0, 0, 0}, nil)
 		}, []string{"the index has the malformed key 020009730000000000000000"}},

@@ -14,7 +14,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// jumps holds the changes to the clock, forwards and backwards.
+// jumps lists the changes to the clock, forwards and backwards.
 var jumps = []time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour}
 
 // The clock jumps by an hour or a day. Creation times never decrease, even
@@ -63,8 +63,9 @@ func TestClockJumps(t *testing.T) {
 	t.Logf("%d jumps in 400 appends: creation times never decreased; reads hid %d events that $maxAge makes too old and showed %d others", jumped, hidden, shown)
 }
 
-// If the clock was ahead, events have creation times in the future. They stay
-// visible longer by the same amount, and a scavenge does not remove them earlier.
+// While the clock is ahead, events get creation times in the future. These events
+// stay visible longer by the same amount, and a scavenge does not remove them
+// before they expire.
 func TestEventsDatedAheadStayVisibleLonger(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var offset atomic.Int64

@@ -99,8 +99,8 @@ func TestMetadataUndeletes(t *testing.T) {
 	require.Equal(t, []uint64{2}, f.revisions(ofStream("s")))
 }
 
-// A tombstone has the highest revision. It may be written to a missing stream.
-// After that, every call for the stream is rejected.
+// A tombstone has the highest revision. A stream that does not exist can be
+// tombstoned too. After that, the node rejects every call for the stream.
 func TestTombstone(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(2)...)

@@ -34,9 +34,10 @@ func isChange(op errorfs.Op) bool {
 	return op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpFileClose && op.Kind != errorfs.OpFilePreallocate
 }
 
-// TestFailingDisk lets the n-th change or sync fail, for every n, once or from
-// then on. After the failure, the node must acknowledge nothing and must not
-// sync again, but may serve reads. The log must open again without repair.
+// TestFailingDisk makes the n-th change or sync fail, for every n, and in some
+// cases all later ones too. After the failure, the node must acknowledge nothing
+// and must not sync again, but may serve reads. The log must open again without
+// repair.
 func TestFailingDisk(t *testing.T) {
 	if apart(t) {
 		return
@@ -56,7 +57,7 @@ func (b breakage) tryAll(t *testing.T) {
 	total := b.count(t)
 	var mu sync.Mutex
 	var all faults
-	limit := make(chan struct{}, 48) // many at the same time, because a run that hangs takes long
+	limit := make(chan struct{}, 48) // many runs at the same time, because some of them hang for a while
 	var running sync.WaitGroup
 	for nth := range total {
 		limit <- struct{}{}
@@ -95,7 +96,7 @@ func (b breakage) count(t *testing.T) int {
 	return int(disk.seen.Load())
 }
 
-// faultyDisk fails its n-th operation after the field on is set.
+// faultyDisk fails the n-th operation after the field on is set.
 type faultyDisk struct {
 	*vfs.MemFS
 	breakage
@@ -103,7 +104,7 @@ type faultyDisk struct {
 	on     atomic.Bool
 	seen   atomic.Int64
 	failed atomic.Bool
-	path   atomic.Value // of the file that failed first
+	path   atomic.Value // path of the file that failed first
 	after  atomic.Int64 // syncs of that file after the failure
 }
 
@@ -132,9 +133,9 @@ const someAppends = 16
 
 var padding = strings.Repeat("0123456789abcdef", 4<<10)
 
-// appendSome appends to two streams in turn, and stops at the first failure.
-// Background writes happen at varying times. So if the disk has not failed yet,
-// appendSome continues for longer.
+// appendSome appends to two streams in turn, and stops at the first failure. If the
+// disk has not failed after someAppends, appendSome continues, because Pebble's
+// background writes happen at varying times.
 func appendSome(t *testing.T, n *Node, disk *faultyDisk) (acknowledged int, err error) {
 	late := func() bool { return disk.nth > 0 && !disk.failed.Load() }
 	for i := 0; i < someAppends || i < 4*someAppends && late(); i++ {
@@ -173,7 +174,7 @@ func (b breakage) try(t *testing.T, nth int64) faults {
 	}
 	disk.on.Store(false)
 	b.recovered(t, nth, powerLoss(disk.MemFS, int(nth)%3*50), f.acknowledged)
-	_ = n.Close() // may fail for a broken log; recovered checks the files that it leaves
+	_ = n.Close() // may fail for a broken log; recovered checks the remaining files
 	b.recovered(t, nth, powerLoss(disk.MemFS, 100), f.acknowledged)
 	return f
 }
@@ -203,7 +204,7 @@ func (b breakage) stopped(t *testing.T, nth int64, n *Node, disk *faultyDisk, ac
 	}
 }
 
-// recovered opens the log on a disk that works again, and checks that no
+// recovered opens the log after the disk works again, and checks that no
 // acknowledged event is lost.
 func (b breakage) recovered(t *testing.T, nth int64, fs *vfs.MemFS, acknowledged int) {
 	n, err := Open(Options{Dir: "log", FS: fs, Logger: quiet})

@@ -30,15 +30,15 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// patience limits how long a test waits. No test result depends on its length.
+// patience limits how long a test waits. Its length does not affect the results.
 const patience = 3 * time.Minute
 
-// apartVariable marks a process that runs one test for another process.
+// apartVariable is set in a child process that apart starts to run one test.
 const apartVariable = "HEXARENA_NODE_TEST_APART"
 
-// If Pebble fails to open, its scheduler goroutine remains, so goleak ignores
-// this goroutine. It still notices a log that was left open, because other
-// goroutines remain too.
+// If Pebble fails to open, its scheduler goroutine remains, so goleak ignores this
+// goroutine. It still notices a log that a test left open, because an open log has
+// other goroutines too.
 func TestMain(m *testing.M) {
 	if os.Getenv(apartVariable) != "" {
 		os.Exit(m.Run())
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	logtest.VerifyNoLeaks(m, goleak.IgnoreTopFunction("github.com/cockroachdb/pebble/v2.(*ConcurrencyLimitScheduler).periodicGranter"))
 }
 
-// apart runs the test in a process of its own, because the test may leave goroutines
+// apart runs the test in a separate process, because the test may leave goroutines
 // stuck. In that process, apart returns false.
 func apart(t *testing.T) bool {
 	t.Helper()
@@ -160,7 +160,7 @@ func appendOptions(stream string, expected int64) *api.AppendReq_Options {
 	return o
 }
 
-// reply is the answer to a call: a message, or an error's status and trailers.
+// reply is the response to a call: a message, or an error's status and trailers.
 type reply struct {
 	response *api.AppendResp
 	position uint64 // the position that a delete returns
@@ -336,7 +336,7 @@ func filtering(f *api.ReadReq_Options_FilterOptions) asking {
 	return func(o *api.ReadReq_Options) { o.FilterOption = &api.ReadReq_Options_Filter{Filter: f} }
 }
 
-// answered is the answer to a read.
+// answered is the response to a read.
 type answered struct {
 	messages []*api.ReadResp
 	code     codes.Code
@@ -360,7 +360,7 @@ func (f *fixture) read(asked ...asking) (a answered) {
 	}
 }
 
-// events returns the events of a read that succeeds.
+// events reads, requires success, and returns the events.
 func (f *fixture) events(asked ...asking) []*api.ReadResp_ReadEvent {
 	f.t.Helper()
 	a := f.read(asked...)
@@ -374,7 +374,8 @@ func (f *fixture) events(asked ...asking) []*api.ReadResp_ReadEvent {
 	return events
 }
 
-// revisions returns the revisions of a stream read that succeeds.
+// revisions reads a stream, requires success, and returns the revisions of the
+// events.
 func (f *fixture) revisions(asked ...asking) []uint64 {
 	f.t.Helper()
 	revisions := []uint64{}

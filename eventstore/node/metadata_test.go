@@ -72,7 +72,7 @@ func TestMaxAgeHidesOldEvents(t *testing.T) {
 	require.Empty(t, f.read(ofStream("s"), down, theEnd).messages)
 	require.Len(t, f.events(ofAll), 6)
 
-	set(now) // the clock goes back, but creation times never do
+	set(now) // the clock goes back, but creation times never decrease
 	f.must("s", 4, fresh(1)...)
 	events := f.events(ofAll)
 	require.GreaterOrEqual(t, events[6].GetEvent().GetMetadata()["created"], events[5].GetEvent().GetMetadata()["created"])

@@ -20,7 +20,7 @@ import (
 // modelStream is a stream as the protocol describes it, in the simplest form.
 type modelStream struct {
 	ids        []uuid.UUID
-	gone       int                    // number of ids that were scavenged; retries no longer match them
+	gone       int                    // number of ids that were scavenged; retries of these events are no longer recognized by revision
 	unknown    map[uuid.UUID]struct{} // scavenged ids that the node forgot when it was reopened
 	tombstoned bool
 	described  bool // has metadata
@@ -40,7 +40,7 @@ func (m *modelStream) visible() []uint64 {
 	return seen
 }
 
-// append returns the answer to an append, without its position.
+// append returns the outcome of an append, without its position.
 func (m *modelStream) append(expected int64, ids []uuid.UUID) writer.Outcome {
 	if m.tombstoned || expected == writer.StreamExists && m.soft() {
 		return writer.Outcome{Verdict: writer.StreamDeleted}
@@ -133,8 +133,8 @@ func (m *modelStream) tombstone(expected int64) writer.Outcome {
 	return writer.Outcome{Current: record.TombstoneRevision}
 }
 
-// The node answers random writes like the model and contains the same events,
-// even after restarts and power failures.
+// The node responds to random writes as the model does, and contains the same
+// events, even after restarts and power failures.
 func TestNodeAgreesWithTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &modelRun{disk: crashable(), streams: map[string]*modelStream{}}
@@ -200,8 +200,8 @@ func drawExpected(t *rapid.T, m *modelStream) int64 {
 	return rapid.OneOf(rapid.SampledFrom([]int64{writer.Any, writer.NoStream, writer.StreamExists, max(m.last(), 0)}), rapid.Int64Range(-1, 6)).Draw(t, "expected")
 }
 
-// drawIDs returns ids, some of which were used before: in stored order, like a retry, or
-// in any order.
+// drawIDs returns ids, some of which were used before. They come in stored order,
+// as in a retry, or in any order.
 func (m *modelRun) drawIDs(t *rapid.T, s *modelStream) (ids []uuid.UUID) {
 	if n := len(s.ids); n > 0 && rapid.Bool().Draw(t, "retry") {
 		from := rapid.IntRange(0, n-1).Draw(t, "from")
@@ -218,9 +218,8 @@ func (m *modelRun) drawIDs(t *rapid.T, s *modelStream) (ids []uuid.UUID) {
 	return ids
 }
 
-// unique reports whether each id would be in the stream only once after the
-// append. The node may differ from the model for an id that is in a stream
-// twice.
+// unique reports whether each id would be in the stream only once after the append.
+// If an id is in a stream twice, the node may behave differently from the model.
 func unique(s *modelStream, expected int64, ids []uuid.UUID) bool {
 	seen := map[uuid.UUID]bool{}
 	for _, id := range ids {

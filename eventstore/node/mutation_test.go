@@ -113,9 +113,8 @@ func (f folder) disk() (vfs.FS, error) {
 	return fs, err
 }
 
-// readAllOf opens a folder and reads all its events, first from the log and
-// then from each stream. If it returns an error, the result how names the step
-// that failed.
+// readAllOf opens a folder and reads all its events, first from the log and then
+// from each stream. If a step fails, the result how names that step.
 func readAllOf(f folder) (events []string, how string, err error) {
 	fs, err := f.disk()
 	if err != nil {
@@ -169,9 +168,10 @@ type mutations struct {
 	counts map[string]int
 }
 
-// try changes one file. The node must reject the log, report damage, or return the same
-// events. The log of a crashed node may also lack its last write, as after a torn
-// write. If the file was truncated, the log may lack several writes.
+// try changes one file. The node must reject the log, report damage, or return the
+// same events. The log of a crashed node may also lack its last write, because a
+// crash can tear that write. If the file was truncated, the log may lack several
+// writes.
 func (m *mutations) try(t *testing.T, f folder, file, kind string, at int, content string) {
 	mutated := maps.Clone(f)
 	mutated[file] = content

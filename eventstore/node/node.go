@@ -1,17 +1,17 @@
-// Package node is the embedded event store. It serves EventStoreDB's gRPC
-// protocol, like a single EventStoreDB node in insecure mode, and keeps its log
-// in Pebble. Any official client can read from it and write to it. Unsupported
-// calls return Unimplemented. Open opens the log in a folder, or creates it.
-// Serve answers clients until Close.
+// Package node is the embedded event store. It serves EventStoreDB's gRPC protocol,
+// like a single EventStoreDB node in insecure mode, and keeps its log in Pebble.
+// Any official client can read from it and write to it. Unsupported calls return
+// Unimplemented. Open opens the log in a folder, or creates it. Serve serves
+// clients until Close.
 //
-// The node acknowledges an append only after it has synced the append. Before
-// that, no reader gets the events of the append. After the first failed write,
-// the node acknowledges nothing more, and Serve returns the cause.
-// docs/durability.md explains this in full.
+// The node acknowledges an append, and shows its events to readers, only after it
+// has synced the append. After the first failed write, the node acknowledges no
+// more writes, and Serve returns the cause. docs/durability.md explains this in
+// full.
 //
 // This package only wires the parts and owns their lifecycle. Read the packages
-// below it from the bottom: record and disk, storage and openlog, then writer (the
-// write path), streams and categories, and the services reads, writes and
+// below it from the bottom up: record and disk, storage and openlog, writer (the
+// write path), streams and categories, and then the services reads, writes and
 // persistent. The node knows nothing about the meaning of events.
 package node
 
@@ -47,7 +47,7 @@ type Options struct {
 	Now    func() time.Time // the clock for creation times; default: time.Now
 }
 
-// Node is an open log and the servers for it. Safe for concurrent use.
+// Node is an open log and the servers for it. A Node is safe for concurrent use.
 type Node struct {
 	log        *openlog.Log
 	instance   uuid.UUID // identifies the node, the only one in its cluster
@@ -57,7 +57,7 @@ type Node struct {
 	calls           streamsService
 	subscriptions   persistent.Service
 	whole, readOnly *serverPair
-	publicCalls     *quota.Counter // open calls of clients of ServeReadOnly
+	publicCalls     *quota.Counter // counts the open calls of clients of ServeReadOnly
 	expose          func() error   // prepares the node for ServeReadOnly, once
 
 	maintenance sync.Mutex // held during a scavenge or a backup
@@ -92,7 +92,8 @@ func Open(o Options) (*Node, error) {
 	return n, nil
 }
 
-// Quotas limit the clients of ServeReadOnly. They do not apply to clients of Serve.
+// Quotas limit what clients of ServeReadOnly may use. They do not apply to clients
+// of Serve.
 type Quotas struct {
 	Connections quota.Limit
 	Calls       quota.Limit // open calls: reads, subscriptions and all others
@@ -102,19 +103,19 @@ type Quotas struct {
 // categoriesFolder is the folder of the category index, inside the log's folder.
 const categoriesFolder = "categories"
 
-// Ready returns nil while the node answers calls, otherwise the reason why it does
-// not.
+// Ready returns nil while the node serves calls, and otherwise the reason why it
+// does not.
 func (n *Node) Ready() error { return n.log.Life.Ready() }
 
-// Serve answers gRPC and HTTP clients on a listener until Close, and then
-// returns nil. If the log fails, Serve returns the cause. Serve closes the
-// listener. It may be called for several listeners.
+// Serve serves gRPC and HTTP clients on a listener until Close, and then returns
+// nil. If the log fails, Serve returns the cause. Serve closes the listener. It may
+// be called for several listeners.
 func (n *Node) Serve(l net.Listener) error { return n.whole.mux.Serve(l) }
 
-// ServeReadOnly is like Serve, but rejects appends and deletes. Clients may read and
-// subscribe, and may also use persistent subscriptions. Anyone may connect: Quotas
-// limits what clients use, and clients of different networks cannot change each
-// other's persistent subscriptions.
+// ServeReadOnly is like Serve, but rejects appends and deletes. Clients may read
+// and subscribe, and may also use persistent subscriptions. Because anyone may
+// connect, Quotas limit what clients may use, and clients from one network cannot
+// change the persistent subscriptions of another.
 func (n *Node) ServeReadOnly(l net.Listener) error {
 	if err := n.expose(); err != nil {
 		return errors.Join(fmt.Errorf("serve strangers: %w", err), l.Close())
@@ -164,7 +165,8 @@ func (n *Node) close() error {
 	return errors.Join(serveErr, n.abandon())
 }
 
-// quiet returns a channel that is closed once nobody writes to the log any more.
+// quiet returns a channel that is closed once no goroutine writes to the log any
+// more.
 func (n *Node) quiet() <-chan struct{} {
 	quiet := make(chan struct{})
 	go func() {
@@ -199,8 +201,8 @@ type Stats struct {
 	Syncs  uint64 // of the write-ahead log
 }
 
-// PublicStats describes what the clients of ServeReadOnly use, and how often a quota
-// rejected something since Open.
+// PublicStats describes what the clients of ServeReadOnly use, and how often a
+// quota has rejected a request since Open.
 type PublicStats struct {
 	Connections, Calls               int
 	RefusedConnections, RefusedCalls uint64

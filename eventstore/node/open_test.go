@@ -58,8 +58,8 @@ func TestRejectedFoldersStayUnchanged(t *testing.T) {
 	}
 }
 
-// If the disk is full or the folder cannot be read, Open returns a one-line error. Once
-// the problem is fixed, the log is unchanged.
+// If the disk is full or the folder cannot be read, Open returns a one-line error
+// and does not change the log.
 func TestOpenOnFullOrForbiddenFolder(t *testing.T) {
 	for name, c := range map[string]struct {
 		err   error
@@ -117,8 +117,8 @@ func TestOpenAfterInterruptedCreation(t *testing.T) {
 	t.Logf("%d crash states tried while a log was created", states)
 }
 
-// A power loss may keep later files and lose earlier ones. A marker must not be on the
-// disk without its manifest.
+// A power loss may lose a file but keep files that were created later. So the
+// manifest must be on disk before its marker is.
 func TestManifestIsSyncedBeforeItsMarker(t *testing.T) {
 	var mu sync.Mutex
 	var unsynced bool

@@ -62,8 +62,8 @@ func TestPersistentSubscriptionToAll(t *testing.T) {
 	require.Equal(t, codes.InvalidArgument, status.Code(unwrapped(t, err)))
 }
 
-// untilDone waits for a checkpoint at an event, or at the events after it that the
-// filter skips.
+// untilDone waits until the group has saved a checkpoint at the given event, or at
+// a later event that the filter skips.
 func (t *team) untilDone(e *esdb.ResolvedEvent) {
 	t.t.Helper()
 	t.untilIs(t.checkpoint(), func(c *esdb.RecordedEvent) bool {
@@ -74,8 +74,8 @@ func (t *team) untilDone(e *esdb.ResolvedEvent) {
 	})
 }
 
-// The message for an unresolvable link has a link but no event. The group parks the
-// link unchanged.
+// If the target of a link does not exist, the message has a link but no event. The
+// group parks such a link unchanged.
 func TestPersistentLinks(t *testing.T) {
 	f := serve(t)
 	f.must("t", writer.Any, fresh(1)...)

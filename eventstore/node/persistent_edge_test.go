@@ -62,9 +62,9 @@ func TestPersistentReadRejects(t *testing.T) {
 	}
 }
 
-// At the lower bound of events, the group saves a checkpoint after a while. At
-// the upper bound, it saves one immediately. Below the lower bound, it saves
-// none.
+// At the lower bound of events, the group saves a checkpoint after a while. At the
+// upper bound, it saves one immediately. Below the lower bound, it saves no
+// checkpoint.
 func TestPersistentCheckpointSettings(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(9)...)
@@ -89,7 +89,8 @@ func TestPersistentCheckpointSettings(t *testing.T) {
 	require.Equal(t, `"3"`, string(never.until(never.checkpoint(), 1).Data))
 }
 
-// Replayed messages stay parked until they are answered.
+// Replayed messages stay parked until a consumer answers them, even across a
+// restart.
 func TestPersistentReplayOutlivesTheNode(t *testing.T) {
 	fs := vfs.NewMem()
 	t.Run("before", func(t *testing.T) {
@@ -108,14 +109,14 @@ func TestPersistentReplayOutlivesTheNode(t *testing.T) {
 		team := &team{fixture: f, client: f.official(), stream: "s", group: "g"}
 		require.EqualValues(t, 1, team.info().Stats.ParkedMessagesCount)
 		require.NoError(t, team.client.ReplayParkedMessages(f.ctx, "s", "g", esdb.ReplayParkedMessagesOptions{}))
-		w := team.join(1) // a subscriber that joins after the request also gets the message
+		w := team.join(1) // a subscriber that joins after the request gets the message too
 		w.ack(w.next(0))
 		team.untilData(record.MetadataPrefix+team.parked(), `{"$tb":1}`)
 		require.Zero(t, team.info().Stats.ParkedMessagesCount)
 	})
 }
 
-// A late answer is valid even if another consumer has the message now.
+// A late ack is valid even if another consumer has the message by then.
 func TestPersistentLateAnswer(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(1)...)
@@ -153,8 +154,8 @@ func TestPersistentSkipsHiddenEvents(t *testing.T) {
 	require.EqualValues(t, 2, gone.join(1).revision(0))
 }
 
-// A group of $all whose filter selects almost nothing still saves checkpoints, and lets
-// the node close.
+// A group of $all whose filter selects almost nothing still saves checkpoints, and
+// does not keep the node from closing.
 func TestPersistentFilterSelectsFewEvents(t *testing.T) {
 	f := serve(t)
 	for range 8 {
@@ -199,8 +200,8 @@ func TestPersistentOlderClients(t *testing.T) {
 	require.Equal(t, codes.InvalidArgument, status.Code(err))
 }
 
-// Many workers share a stream. Each event is finished once, despite failures, and no
-// event is left over.
+// Many workers share a stream. Despite failures, the workers finish each event
+// exactly once.
 func TestPersistentManyWorkers(t *testing.T) {
 	f := serve(t)
 	const n = 400

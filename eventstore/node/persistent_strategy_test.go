@@ -70,8 +70,8 @@ func TestPersistentStrategies(t *testing.T) {
 	})
 }
 
-// pinnedTo receives n messages. It requires that messages with the same key go to the
-// same worker, and that more than one worker gets messages.
+// pinnedTo receives n messages. It requires that all messages with the same key go
+// to the same worker, and that more than one worker gets messages.
 func pinnedTo(t *testing.T, f *fixture, team *team, workers []*worker, n int, key func(*esdb.ResolvedEvent) string) {
 	t.Helper()
 	type taken struct {

@@ -41,7 +41,7 @@ func settings(change ...func(*esdb.PersistentSubscriptionSettings)) *esdb.Persis
 	return &s
 }
 
-// checkpointing makes a group save a checkpoint after every answer.
+// checkpointing makes a group save a checkpoint after every ack or nack.
 func checkpointing(s *esdb.PersistentSubscriptionSettings) {
 	s.CheckpointLowerBound, s.CheckpointUpperBound = 1, 1
 }
@@ -192,7 +192,7 @@ func TestPersistentSubscription(t *testing.T) {
 	require.EqualValues(t, 0, first.OriginalEvent().EventNumber)
 	require.Equal(t, first.Event.Position.Commit, *first.Commit)
 	second := w.next(0)
-	w.ack(first) // the buffer has room for two messages
+	w.ack(first) // the buffer holds two messages
 	require.EqualValues(t, 2, w.revision(0))
 	w.ack(second)
 	f.must("s", writer.Any, fresh(1)...)
@@ -235,7 +235,7 @@ func unwrapped(t *testing.T, err error) error {
 	return e.Err()
 }
 
-// infoOf returns a group's info from the protocol. An empty stream is $all.
+// infoOf asks the node for a group's info. An empty stream means $all.
 func (f *fixture) infoOf(stream, group string) *persistent.SubscriptionInfo {
 	f.t.Helper()
 	o := &persistent.GetInfoReq_Options{GroupName: group, StreamOption: &persistent.GetInfoReq_Options_StreamIdentifier{StreamIdentifier: named(stream)}}
@@ -305,8 +305,8 @@ func TestPersistentRetriesEnd(t *testing.T) {
 	})
 }
 
-// A replay sends the parked links with their targets. The client acknowledges
-// them by the ids of the links. Then the node truncates the parked stream.
+// A replay sends the parked links with their targets. The client acknowledges them
+// with the ids of the links. After that, the node truncates the parked stream.
 // stop_at N replays revisions below N.
 func TestPersistentReplay(t *testing.T) {
 	f := serve(t)
@@ -351,7 +351,7 @@ func TestPersistentSubscriptionOutlivesTheNode(t *testing.T) {
 		e := []*esdb.ResolvedEvent{w.next(0), w.next(0), w.next(0), w.next(0)}
 		w.ack(e[3])
 		w.ack(e[0])
-		w.ack(e[1]) // 2 is not acknowledged, but 3 is
+		w.ack(e[1]) // message 2 is not acknowledged, but message 3 is
 		team.untilData(team.checkpoint(), `"1"`)
 		require.Equal(t, "$SubscriptionCheckpoint", f.events(ofStream(team.checkpoint()))[0].GetEvent().GetMetadata()[wire.MetaType])
 		first := a.next(0)
@@ -479,8 +479,9 @@ func TestPersistentWire(t *testing.T) {
 	require.Equal(t, codes.InvalidArgument, status.Code(err), "options may come only once")
 }
 
-// A group that is deleted, updated or restarted ends its subscribers with
-// Canceled. Deleting it also soft-deletes its checkpoint and parked streams.
+// When a group is deleted, updated or restarted, the calls of its subscribers end
+// with Canceled. Deleting a group also soft-deletes its checkpoint and parked
+// streams.
 func TestPersistentDropped(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(4)...)

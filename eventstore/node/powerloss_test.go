@@ -29,8 +29,8 @@ func soak(t *testing.T) {
 	}
 }
 
-// TestPowerLoss cuts the power between any two changes to the disk and keeps 0
-// to 100 % of the unsynced data. No acknowledged event may be lost.
+// TestPowerLoss simulates a power loss between any two changes to the disk. The
+// disk keeps 0 to 100 % of the unsynced data. No acknowledged event may be lost.
 func TestPowerLoss(t *testing.T) { losePower(t, 12) }
 
 func TestSoakPowerLoss(t *testing.T) {
@@ -38,7 +38,7 @@ func TestSoakPowerLoss(t *testing.T) {
 	losePower(t, 250)
 }
 
-// losePower tries crash states of several logs.
+// losePower tests crash states of several logs.
 func losePower(t *testing.T, logs int) {
 	seed := logtest.Seed(t)
 	var seen survey
@@ -49,14 +49,14 @@ func losePower(t *testing.T, logs int) {
 		seen.states, seen.acknowledged, seen.retries, seen.underway)
 }
 
-// The number of writers and of crash states for each log.
+// These are the numbers of writers and of crash states for each log.
 const (
 	powerWriters = 8
 	powerStates  = 40
 )
 
-// losePowerOften lets writers append until it has tried enough crash states. It
-// takes a crash state of the disk just before every n-th change.
+// losePowerOften lets writers append until it has tested enough crash states. It
+// captures the state of the disk just before every n-th change.
 func losePowerOften(t *testing.T, seed uint64, nth int64) (seen survey) {
 	disk := crashable()
 	load := newLoad()
@@ -113,8 +113,8 @@ func newLoad() *load {
 	return &load{acknowledged: make(map[string]int), failed: make(chan struct{})}
 }
 
-// idAt returns the id of an event. The id depends only on the arguments, so a
-// retry after a crash has the same ids.
+// idAt returns the id of an event. The id depends only on the arguments, so a retry
+// after a crash sends the same ids.
 func idAt(seed uint64, stream string, revision int) uuid.UUID {
 	return uuid.NewSHA1(uuid.Nil, fmt.Appendf(binary.BigEndian.AppendUint64(nil, seed), "%s@%d", stream, revision))
 }
@@ -146,7 +146,7 @@ func (l *load) write(t *testing.T, n *Node, stream string, seed uint64) {
 	}
 }
 
-// flush keeps writing and compacting tables.
+// flush makes Pebble write and compact tables until the writers stop.
 func (l *load) flush(n *Node) {
 	for last := int64(0); !l.stop.Load(); {
 		if now := l.progress.Load(); now-last > 100 {

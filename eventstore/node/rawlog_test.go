@@ -12,15 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rawLog is the Pebble store of a closed log. Its code repeats the key layout of
-// the on-disk format.
+// rawLog is the Pebble store of a closed log. Its methods have their own copy of
+// the on-disk key layout.
 type rawLog struct {
 	t  *testing.T
 	db *pebble.DB
 }
 
-// editLog changes a closed log in ways that no node would, and leaves it without a
-// seal, as a crashed node does.
+// editLog changes a closed log in ways that no node would, and leaves the log
+// without a seal, the way a crashed node does.
 func editLog(t *testing.T, fs vfs.FS, edit func(rawLog)) {
 	t.Helper()
 	db, err := pebble.Open("log", &pebble.Options{FS: fs, Logger: silent{t}, FormatMajorVersion: pebble.FormatNewest})

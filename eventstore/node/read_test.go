@@ -19,8 +19,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// The commit and prepare positions are equal, positive and increasing, in
-// stream reads too. Metadata and ids equal those of the append.
+// The commit and prepare positions are equal, positive and increasing, even in
+// stream reads. Metadata and ids are the same as in the append.
 func TestReadReturnsTheAppendedEvents(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 890_123_400, time.UTC)
 	f := serve(t, Options{Now: func() time.Time { return at }})
@@ -81,12 +81,12 @@ func (f *fixture) positions(asked ...asking) []uint64 {
 	return positions
 }
 
-// Stream reads are inclusive in both directions. A backward read from beyond
-// the end starts at the last event. A forward read from there returns nothing.
+// Stream reads are inclusive in both directions. If the start is beyond the end, a
+// backward read starts at the last event, and a forward read returns nothing.
 func TestStreamReads(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(5)...)
-	f.must("s2", writer.NoStream, fresh(2)...) // the neighboring stream in the index
+	f.must("s2", writer.NoStream, fresh(2)...) // the next stream in the index
 	tests := []struct {
 		name string
 		read []asking
@@ -290,7 +290,7 @@ func TestFirstAndLastStreamPositions(t *testing.T) {
 	})
 }
 
-// A count has no limit: a read of many pages works in both directions.
+// A read may have any count: reading many pages works in both directions.
 func TestReadsAcrossPages(t *testing.T) {
 	f := serve(t)
 	const n = 3*storage.PageRecords + 7
@@ -341,7 +341,7 @@ func TestLinks(t *testing.T) {
 	tests := []struct {
 		data   string
 		target uint64
-		leads  bool // whether a read with resolved links returns an event
+		leads  bool // whether a read that resolves links returns an event
 		link   bool
 	}{
 		{"2@target", 2, true, true},

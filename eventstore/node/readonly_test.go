@@ -34,8 +34,8 @@ func (f *fixture) readOnly() *fixture {
 	return &fixture{t: f.t, ctx: f.ctx, node: f.node, addr: l.Addr().String(), l: l, conn: conn, streams: api.NewStreamsClient(conn)}
 }
 
-// Reads and subscriptions work, including persistent subscriptions. The node rejects
-// every write with the error that clients expect, up to the largest append.
+// Reads and subscriptions work, including persistent subscriptions. The node
+// rejects every write, even the largest append, with the error that clients expect.
 func TestReadOnly(t *testing.T) {
 	f := serve(t)
 	public := f.readOnly()
@@ -75,7 +75,7 @@ func TestReadOnly(t *testing.T) {
 	require.Len(t, public.events(ofStream("s")), 3)
 }
 
-// Both listeners of a node close when the node closes.
+// The normal and the read-only listener close when the node closes.
 func TestReadOnlyEndsWithTheNode(t *testing.T) {
 	f := serve(t)
 	public := f.readOnly()

@@ -23,8 +23,8 @@ import (
 
 func crashable() *vfs.MemFS { return vfs.NewCrashableMem() }
 
-// powerLoss returns the disk as a crash would leave it now. The disk has the
-// synced data and a part of the unsynced data. kept is that part in percent.
+// powerLoss returns the disk as a crash would leave it now. The disk has the synced
+// data and kept percent of the unsynced data.
 func powerLoss(fs *vfs.MemFS, kept int) *vfs.MemFS {
 	return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: kept, RNG: rand.New(rand.NewPCG(uint64(kept), 1))})
 }
@@ -74,8 +74,8 @@ func lines(messages []*api.ReadResp) string {
 	return text.String()
 }
 
-// The power fails again and again during appends. After each crash all acknowledged
-// events still exist, and revisions have no gaps.
+// The power fails again and again during appends. After each crash, all
+// acknowledged events still exist, and revisions have no gaps.
 func TestCrashesUnderLoad(t *testing.T) {
 	const writers, crashes = 8, 12
 	fs := crashable()
@@ -188,8 +188,8 @@ func TestOpenRejects(t *testing.T) {
 	})
 }
 
-// A record that is damaged, missing or in the wrong place is an error, never a wrong
-// event or a shorter history.
+// If a record is damaged, missing or in the wrong place, a read returns an error.
+// It never returns a wrong event or a shorter history.
 func TestDamageIsDetected(t *testing.T) {
 	damages := map[string]func(l rawLog){
 		"a flipped bit": func(l rawLog) {
@@ -209,7 +209,7 @@ func TestDamageIsDetected(t *testing.T) {
 			fs := vfs.NewMem()
 			f := serve(t, Options{FS: fs})
 			f.must("s", writer.NoStream, fresh(2)...)
-			for range 9 { // beyond the records that Open reads
+			for range 9 { // so that the damaged records are not among those that Open reads
 				f.must("later", writer.Any, fresh(1000)...)
 			}
 			require.NoError(t, f.node.Close())

@@ -90,8 +90,9 @@ func TestRetriesAreKnownAfterReopening(t *testing.T) {
 	require.Len(t, again.events(ofStream("s")), 2)
 }
 
-// An append that expects "no_stream" succeeds on a soft-deleted stream if its ids are
-// new. With known ids it gets the answer of a retry, and the stream stays deleted.
+// An append that expects "no_stream" succeeds on a soft-deleted stream if its ids
+// are new. If the ids are known, the append is treated as a retry, and the stream
+// stays deleted.
 func TestRetriesOnSoftDeletedStreams(t *testing.T) {
 	f := serve(t)
 	stored := fresh(2)

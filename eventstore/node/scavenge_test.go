@@ -43,9 +43,9 @@ func holding(t *testing.T, fs vfs.FS, dir, text string) (files []string) {
 	return files
 }
 
-// addressed returns the data of an event with a unique email address, and the
-// name in that address. The name cannot be compressed, so a search finds it in
-// any file.
+// addressed returns the data of an event with a unique email address, and the name
+// in that address. The name does not compress, so a text search finds it in any
+// file.
 func addressed(i int) (name, data string) {
 	sum := sha256.Sum256([]byte{byte(i)})
 	name = string(sum[:])
@@ -53,7 +53,7 @@ func addressed(i int) (name, data string) {
 }
 
 // padding makes the write-ahead log switch files a few times, so that Pebble keeps
-// some of them for reuse.
+// some old files for reuse.
 func (f *fixture) padding(stream string) {
 	f.t.Helper()
 	for range 6 {
@@ -82,7 +82,7 @@ func TestScavengeRemovesHiddenEvents(t *testing.T) {
 	tests := []struct {
 		stream string
 		hide   func(f *fixture)
-		left   []uint64 // remaining revisions of 5 events; nil if the stream cannot be read
+		left   []uint64 // which revisions of the 5 events remain; nil if the stream cannot be read
 	}{
 		{"whole", func(*fixture) {}, []uint64{0, 1, 2, 3, 4}},
 		{"counted", func(f *fixture) { f.setMeta("counted", `{"$maxCount":2}`) }, []uint64{3, 4}},
@@ -195,7 +195,7 @@ func TestScavengeRemovesTheEndOfTheLog(t *testing.T) {
 	f.setMeta("s", `{"$tb":9}`)
 	f.must("s", writer.NoStream, fresh(3)...)
 	all := f.positions()
-	for round := range 3 { // in one process, and after the log is reopened
+	for round := range 3 { // first in one process, and then after the log is reopened
 		done, err := f.node.Scavenge(t.Context(), nil)
 		require.NoError(t, err)
 		require.EqualValues(t, []int{3, 0, 0}[round], done.Events)
@@ -216,8 +216,8 @@ func TestScavengeRemovesTheEndOfTheLog(t *testing.T) {
 	mustCheck(t, fs)
 }
 
-// Readers and subscribers of $all continue from positions of removed events. The node
-// still rejects positions that never belonged to an event.
+// Readers and subscribers of $all can continue from the position of a removed
+// event. The node still rejects positions that never belonged to an event.
 func TestReadsFromScavengedPositions(t *testing.T) {
 	f := serve(t)
 	f.must("kept", writer.NoStream, fresh(1)...)
@@ -300,8 +300,8 @@ func TestScavengeDuringAppendsAndReads(t *testing.T) {
 	mustCheck(t, fs)
 }
 
-// The power may fail at any sync of a scavenge. Even then the log has no damage, and
-// the next scavenge continues the work.
+// If the power fails at any sync of a scavenge, the log is not damaged, and the
+// next scavenge continues the work.
 func TestScavengeAndPowerLoss(t *testing.T) {
 	disk := crashable()
 	n := openOn(t, disk)

@@ -43,17 +43,17 @@ const (
 	pingTimeout    = 10 * time.Second
 	maxStreams     = 4096 // concurrent calls on one connection
 
-	// With fixed windows, gRPC sends no pings to measure the bandwidth. With
-	// workers, it reuses their stacks instead of growing a new stack for each
-	// call.
+	// With fixed windows, gRPC does not send pings to measure the bandwidth. With
+	// workers, gRPC reuses the workers' stacks instead of growing a new stack for
+	// each call.
 	streamWindow = 1 << 20
 	connWindow   = 4 << 20
 	workers      = 64
 )
 
-// Limits of messages and connections of a read-only node. A message uses memory while
-// it is being received. The largest append fits, so that its client gets the error
-// that it expects.
+// These are limits on the messages and connections of a read-only node. A message
+// uses memory while it is being received. The largest append is within the limit,
+// so that its client gets the error that it expects.
 const (
 	receivePublic    = wire.MaxAppend + 64<<10
 	maxPublicStreams = 100
@@ -62,7 +62,7 @@ const (
 // serverPair holds the gRPC and HTTP servers for clients with the same rights.
 type serverPair struct {
 	mux   connmux.Mux
-	mixed *grpc.Server // gRPC calls on connections that began with another request
+	mixed *grpc.Server // serves gRPC calls on connections that began with another kind of request
 }
 
 func (n *Node) newServerPair(readOnly bool, connections quota.Limit) *serverPair {
@@ -121,8 +121,8 @@ func (n *Node) newServer(readOnly bool) *grpc.Server {
 	return s
 }
 
-// countCall counts a call of a stranger until it ends. gRPC calls it before it reads
-// the call's first message.
+// countCall counts a stranger's call until the call ends. gRPC runs countCall
+// before it reads the first message of the call.
 func (n *Node) countCall(ctx context.Context, _ *tap.Info) (context.Context, error) {
 	network := ""
 	if caller, ok := peer.FromContext(ctx); ok {
@@ -135,10 +135,10 @@ func (n *Node) countCall(ctx context.Context, _ *tap.Info) (context.Context, err
 	return ctx, nil
 }
 
-const tooManyCalls = "too many open calls from your network, or from everyone; end a read or a subscription, or try again later"
+const tooManyCalls = "too many open calls from your network, or from all networks together; end a read or a subscription, or try again later"
 
-// countHTTP is countCall for the calls on connections that began with another
-// request.
+// countHTTP does what countCall does, for gRPC calls on connections that began with
+// a plain request.
 func (n *Node) countHTTP(calls http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		network := quota.NetworkOf(r.RemoteAddr)
@@ -153,9 +153,9 @@ func (n *Node) countHTTP(calls http.Handler) http.Handler {
 	})
 }
 
-// answer handles a call with one request and one response. It applies the
-// receive limit for all services except Streams, and converts errors to
-// statuses. A node that is not ready still lists the methods that it supports.
+// answer handles a call with one request and one response. It applies the receive
+// limit for all services except Streams, and converts errors to statuses. Even a
+// node that is not ready lists the methods that it supports.
 func (n *Node) answer(ctx context.Context, m any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (answer any, err error) {
 	if !strings.HasPrefix(info.FullMethod, "/"+api.Streams_ServiceDesc.ServiceName+"/") {
 		if size := proto.Size(m.(proto.Message)); size > wire.MaxMessage {
@@ -217,7 +217,8 @@ func (f features) GetSupportedMethods(context.Context, *shared.Empty) (*serverfe
 	return methods, nil
 }
 
-// members is the Gossip service. The node is the only member of its cluster.
+// members is the Gossip service. It lists the node as the only member of its
+// cluster.
 type members struct {
 	gossip.UnimplementedGossipServer
 	log      *openlog.Log

@@ -69,7 +69,7 @@ func TestGossip(t *testing.T) {
 	require.NoError(t, err, "the client must discover the node through gossip")
 }
 
-// The answer to an unsupported call has only trailers.
+// The response to an unsupported call consists only of trailers.
 func TestUnsupportedCallsAreUnimplemented(t *testing.T) {
 	f := serve(t)
 	trailersOnly := func(t *testing.T, err error, header metadata.MD) {
@@ -185,7 +185,8 @@ func TestGRPCBehindAPlainRequest(t *testing.T) {
 	require.Len(t, info.GetMembers(), 1)
 }
 
-// The quota of calls also counts the calls on such a connection.
+// The quota for calls includes gRPC calls that follow a plain request on the same
+// connection.
 func TestQuotaBehindAPlainRequest(t *testing.T) {
 	f := serve(t, Options{Quotas: Quotas{Calls: quota.Limit{PerNetwork: 1}}})
 	public := f.readOnly()

@@ -31,7 +31,7 @@ func TestSlowDisk(t *testing.T) {
 	}
 }
 
-// More clients append at the same time than admission allows, some with large
+// More clients append at the same time than admission allows. Some append large
 // events.
 const (
 	slowSmall  = 3000
@@ -74,7 +74,7 @@ func slowDown(t *testing.T, delay time.Duration) {
 	took := time.Since(begun)
 	slow.Store(false)
 
-	const bound = 2048*16<<10 + 32*2<<20 // the calls of the lower tiers, times their size
+	const bound = 2048*16<<10 + 32*2<<20 // the number of calls in each of the lower tiers, times their size
 	require.LessOrEqual(t, most.Load(), int64(bound), "bytes received but not answered")
 	require.EqualValues(t, slowRounds*(slowSmall+slowLarge), acknowledged.Load())
 	order := map[string]uint64{}
@@ -92,8 +92,8 @@ func slowDown(t *testing.T, delay time.Duration) {
 		acknowledged.Load(), slowSmall+slowLarge, slowRounds*(slowLarge*largeData+slowSmall*300)>>20, took.Round(delay), most.Load()>>20, bound>>20)
 }
 
-// slowCall is an append as gRPC passes it to the service. It counts the received bytes
-// of all calls that are not answered.
+// slowCall is an append in the form in which gRPC passes it to the service. It
+// counts the bytes that have been received for all unanswered calls.
 type slowCall struct {
 	grpc.ServerStream
 	ctx          context.Context

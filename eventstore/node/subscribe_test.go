@@ -21,7 +21,7 @@ func TestStreamSubscriptions(t *testing.T) {
 	tests := []struct {
 		name string
 		from []asking
-		want []uint64 // of 3 stored and 2 new events
+		want []uint64 // which of the 3 stored and 2 new events it gets
 	}{
 		{"from the start", nil, []uint64{0, 1, 2, 3, 4}},
 		{"from a revision, exclusive", []asking{fromRevision(1)}, []uint64{2, 3, 4}},
@@ -48,8 +48,8 @@ func TestStreamSubscriptions(t *testing.T) {
 	}
 }
 
-// A subscription to a missing or soft-deleted stream is confirmed and reports that
-// it has caught up.
+// A subscription to a missing or soft-deleted stream gets its confirmation, and
+// then the message that it has caught up.
 func TestSubscriptionsToMissingStreams(t *testing.T) {
 	f := serve(t)
 	s := f.subscribe(ofStream("s")).confirmed().caughtUp()
@@ -101,9 +101,9 @@ func TestSubscriptionsResolveLinks(t *testing.T) {
 }
 
 // A start position is exclusive. But a start with commit position P and prepare
-// position 0 includes the event at P. A subscription from beyond the end waits
-// for new events. An error for a position without an event comes after the
-// confirmation.
+// position 0 includes the event at P. A subscription from beyond the end waits for
+// new events. If no event is at the position, the subscription gets its
+// confirmation and then an error.
 func TestSubscriptionsToAll(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(4)...)
@@ -207,8 +207,8 @@ func TestCheckpoints(t *testing.T) {
 	})
 }
 
-// A filter on $all is a prefix or an unanchored, case-sensitive regular
-// expression, on the stream or the type.
+// A filter on $all tests the stream or the type of an event. It is a list of
+// prefixes, or a case-sensitive regular expression that may match anywhere.
 func TestFilters(t *testing.T) {
 	f := serve(t)
 	for _, stream := range []string{"match-1", "Match-2", "ladder-match", "owner-1"} {

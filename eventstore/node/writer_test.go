@@ -66,8 +66,9 @@ func TestConcurrentAppendsToOneStream(t *testing.T) {
 	t.Logf("%d appends were rejected because of their expected version", lost.Load())
 }
 
-// A live subscriber gets each concurrent append to many streams once. Events arrive in
-// the order of the log and of each stream.
+// While many writers append to different streams, a live subscriber gets each event
+// once. The events arrive in the order of the log, and so in the order of each
+// stream.
 func TestConcurrentAppendsReachSubscribersInOrder(t *testing.T) {
 	const streams, each = 16, 25
 	f := serve(t)
@@ -94,8 +95,8 @@ func TestConcurrentAppendsReachSubscribersInOrder(t *testing.T) {
 
 var errDisk = errors.New("the disk is broken")
 
-// failing returns a disk that can fail some kinds of operations on the write-ahead
-// log, and the switch that makes them fail.
+// failing returns a disk on which some kinds of operations on the write-ahead log
+// can fail, and the switch that makes them fail.
 func failing(fs vfs.FS, kinds ...errorfs.OpKind) (vfs.FS, *atomic.Bool) {
 	on := &atomic.Bool{}
 	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -111,8 +112,8 @@ func failing(fs vfs.FS, kinds ...errorfs.OpKind) (vfs.FS, *atomic.Bool) {
 	})), on
 }
 
-// After the first failed write or sync the node acknowledges nothing more, Serve returns
-// the cause, and no acknowledged event is lost.
+// After the first failed write or sync, the node acknowledges no more writes, Serve
+// returns the cause, and no acknowledged event is lost.
 func TestFirstFailureStopsTheNode(t *testing.T) {
 	for name, kinds := range map[string][]errorfs.OpKind{
 		"sync":  {errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo},
@@ -149,7 +150,7 @@ func TestFirstFailureStopsTheNode(t *testing.T) {
 	}
 }
 
-// put appends one event without a network.
+// put appends one event directly, without a network.
 func put(t *testing.T, n *Node, stream string, expected int64) (position uint64) {
 	t.Helper()
 	out, err := n.writer.Submit(t.Context(), &writer.Request{Stream: stream, Expected: expected, Events: []writer.Proposed{{ID: uuid.New(), Type: "T"}}})
@@ -158,7 +159,7 @@ func put(t *testing.T, n *Node, stream string, expected int64) (position uint64)
 	return out.Position
 }
 
-// If Pebble fails in the background, the node acknowledges nothing more.
+// If Pebble fails in the background, the node acknowledges no more writes.
 func TestPebbleFailureStopsTheNode(t *testing.T) {
 	n, err := Open(Options{Dir: "log", FS: vfs.NewMem(), Logger: quiet})
 	require.NoError(t, err)
@@ -182,8 +183,8 @@ func TestOpenOnAFailingDisk(t *testing.T) {
 	}
 }
 
-// If a caller gives up, the outcome is unknown. A closed node rejects every
-// request.
+// If a caller stops waiting, the outcome of its request is unknown. A closed node
+// rejects every request.
 func TestSubmitEndsWithCallerOrNode(t *testing.T) {
 	n, err := Open(Options{Dir: "log", FS: vfs.NewMem(), Logger: quiet})
 	require.NoError(t, err)

@@ -21,13 +21,13 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// Categories is the index behind the link streams. It maps each revision of a
-// link stream to the position of the linked event. The first read of such a
-// stream opens the index, and a goroutine keeps it up to date from then on. A
-// node that never serves such a stream has no index. The index has its own
-// folder. Its files are never synced, because the index can be rebuilt from the
-// log. If it is damaged or belongs to another log, it is rebuilt from scratch.
-// Safe for concurrent use.
+// Categories is the index behind the link streams. It maps each revision of a link
+// stream to the position of the linked event. The first read of such a stream opens
+// the index, and a goroutine then keeps the index up to date. A node that never
+// serves such a stream has no index. The index has its own folder. The files in it
+// are never synced, because the index can be rebuilt from the log. An index that is
+// damaged or belongs to another log is rebuilt from scratch. Categories is safe for
+// concurrent use.
 type Categories struct {
 	*openlog.Log
 	fs   vfs.FS
@@ -42,11 +42,11 @@ type Categories struct {
 	stuck    bool          // the index cannot even be closed
 	watchers map[*openlog.Watcher]struct{}
 
-	last *recent.Map[string, int64] // last revisions; only the building goroutine uses it
+	last *recent.Map[string, int64] // last revision of each stream; only the goroutine that builds the index uses this map
 }
 
-// New returns the index of a log. The folder of the index is dir. Await opens
-// the index.
+// New returns the index of a log. The index is stored in the folder dir. New does
+// not open it: Await does.
 func New(log *openlog.Log, fs vfs.FS, dir string) *Categories {
 	return &Categories{
 		Log:      log,
@@ -227,7 +227,7 @@ func (c *Categories) following(name string) (int64, error) {
 	return last + 1, nil
 }
 
-// Watch returns a watcher that wakes when there may be new links. The caller
+// Watch returns a watcher that is signaled when there may be new links. The caller
 // must call stop once.
 func (c *Categories) Watch() (w *openlog.Watcher, stop func()) {
 	w = openlog.NewWatcher()

@@ -93,8 +93,8 @@ func (c *Categories) halted(err error) {
 	c.broken(err)
 }
 
-// Close closes the index and keeps its folder, or removes the folder if the index
-// failed. Call it only when nobody reads the index any more.
+// Close closes the index. It removes the folder if the index has failed, and
+// otherwise keeps it. Call Close only after the last read of the index.
 func (c *Categories) Close() error {
 	index, ok := c.opened()
 	if !ok {

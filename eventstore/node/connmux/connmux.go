@@ -18,17 +18,17 @@ import (
 	"hexarena/eventstore/node/quota"
 )
 
-// GRPCContent begins the content type of every gRPC request.
+// GRPCContent is the beginning of the content type of every gRPC request.
 const GRPCContent = "application/grpc"
 
 // Mux serves gRPC and plain HTTP on the same port.
 type Mux struct {
 	Logger *slog.Logger
 	Life   *lifecycle.Lifecycle
-	GRPC   *grpc.Server // connections that begin with a gRPC call
+	GRPC   *grpc.Server // serves connections that begin with a gRPC call
 	HTTP   *http.Server // other connections
 
-	Connections *quota.Counter // closes connections beyond its limit at once
+	Connections *quota.Counter // connections beyond its limit are closed immediately
 }
 
 // Serve serves the connections of a listener until the node closes, and then
@@ -114,8 +114,8 @@ func (m *Mux) pause() {
 }
 
 // route reads the first bytes of a connection and passes the connection to a
-// server, which reads the same bytes again. It closes a connection that is
-// still silent when the node closes.
+// server, which reads the same bytes again. It closes a connection that has sent
+// nothing by the time the node closes.
 func (m *Mux) route(conn net.Conn, grpcConns, httpConns *connListener) {
 	stop := context.AfterFunc(m.Life.Open(), func() { _ = conn.Close() })
 	defer stop()
@@ -138,7 +138,7 @@ func (m *Mux) route(conn net.Conn, grpcConns, httpConns *connListener) {
 // them again.
 type replayed struct {
 	net.Conn
-	start *bytes.Buffer // the first bytes; nil once they were read again
+	start *bytes.Buffer // the first bytes; nil after they have been read again
 }
 
 func (c *replayed) Read(p []byte) (int, error) {
@@ -151,7 +151,7 @@ func (c *replayed) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// connListener is a listener whose connections were accepted by another listener.
+// connListener is a listener that returns connections from another listener.
 type connListener struct {
 	addr  net.Addr
 	conns chan net.Conn
@@ -173,7 +173,7 @@ func (l *connListener) pass(conn net.Conn) {
 	}
 }
 
-// Accept returns the next connection that was passed on.
+// Accept returns the next connection that route has passed on.
 func (l *connListener) Accept() (net.Conn, error) {
 	select {
 	case conn := <-l.conns:

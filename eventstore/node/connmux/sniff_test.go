@@ -12,7 +12,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// opening returns the first bytes of an HTTP/2 client: settings, and a request.
+// opening returns the first bytes that an HTTP/2 client sends: its settings and a
+// request.
 func opening(t testing.TB, contentType string, p http2.HeadersFrameParam) []byte {
 	t.Helper()
 	var headers, wire bytes.Buffer
@@ -31,7 +32,7 @@ func opening(t testing.TB, contentType string, p http2.HeadersFrameParam) []byte
 	return wire.Bytes()
 }
 
-// scripted is a connection that delivers the given bytes and then an error.
+// scripted is a connection whose reads return the given bytes and then an error.
 type scripted struct {
 	net.Conn
 	script io.Reader

@@ -18,19 +18,18 @@ import (
 // Disk is the file system under Pebble. It differs from a plain file system in
 // three ways.
 //
-// Failures are final. While the guard is on, the first failed change to a
-// write-ahead log or to the folder calls fatal. The failed call does not
-// return. Otherwise Pebble would panic in one of its own goroutines, where
-// nothing can recover from the panic. Reads continue. Release lets the blocked
-// calls return.
+// Failures are final. While the guard is on and a change to a write-ahead log or to
+// the folder fails for the first time, the Disk calls fatal. The failed call blocks
+// until Release. If it returned, Pebble would panic in one of its own goroutines,
+// where nothing can recover from the panic. Reads continue.
 //
-// Write-ahead logs are reused. A sync of an overwritten file is faster than a
-// sync of a new file. But old records remain in the file after the new ones, so
-// a scavenge turns reuse off with SetRecreate.
+// Write-ahead logs are reused. A sync of an overwritten file is faster than a sync
+// of a new file. But old records remain in the file behind the new ones, so a
+// scavenge turns reuse off with SetRecreate.
 //
-// Markers come last. A marker names another file, so Create syncs the folder
-// before it creates a marker. Then a power loss cannot leave a marker for a file
-// that does not exist.
+// Markers come last. A marker names another file, so Create syncs the folder before
+// it creates a marker. After a power loss, the file that a marker names therefore
+// always exists.
 type Disk struct {
 	vfs.FS
 	dir      string // the log's folder
@@ -40,8 +39,8 @@ type Disk struct {
 	over     chan struct{} // closed by Release
 }
 
-// New returns the guarded file system of a log's folder. fatal may be called from
-// any goroutine.
+// New returns the file system for a log's folder, with the guard off. It may call
+// fatal from any goroutine.
 func New(fs vfs.FS, dir string, fatal func(error)) *Disk {
 	return &Disk{FS: fs, dir: dir, fatal: fatal, over: make(chan struct{})}
 }
@@ -152,7 +151,7 @@ func (readFS) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 
 var errReadOnly = errors.New("the log is open read-only")
 
-// Create fails, like every other change.
+// Create fails, as does every other change.
 func (readFS) Create(string, vfs.DiskWriteCategory) (vfs.File, error) { return nil, errReadOnly }
 
 // OpenReadWrite fails.

@@ -79,16 +79,15 @@ func inventory(fs vfs.FS, dir string) ([]string, error) {
 	return lines, nil
 }
 
-// IsLogFile reports whether a file name is that of a Pebble file that outlives
-// the process. The seal ignores other files.
+// IsLogFile reports whether a name belongs to a Pebble file that outlives the
+// process. The seal ignores other files.
 func IsLogFile(name string) bool {
 	return strings.HasSuffix(name, tableSuffix) || strings.HasSuffix(name, walSuffix) || strings.HasPrefix(name, "MANIFEST-") ||
 		strings.HasPrefix(name, "OPTIONS-") || strings.HasPrefix(name, markerPrefix)
 }
 
-// IsManifestMarker reports whether a file name is that of a manifest marker.
-// Every Pebble store has a manifest marker, which names the store's current
-// manifest.
+// IsManifestMarker reports whether a name belongs to a manifest marker. Every
+// Pebble store has a manifest marker, which names the store's current manifest.
 func IsManifestMarker(name string) bool { return strings.HasPrefix(name, markerPrefix+"manifest.") }
 
 func inventoryLine(fs vfs.FS, dir, name string) (string, error) {

@@ -1,5 +1,5 @@
-// Package lifecycle tells the parts of a node when it closes and when its log has
-// failed, and lets Close wait for them.
+// Package lifecycle tells the parts of a node when the node closes and when its log
+// has failed. When the node closes, it can wait until they have finished.
 package lifecycle
 
 import (
@@ -9,16 +9,16 @@ import (
 	"sync"
 )
 
-// Reasons why a node rejects all calls. Clients get Unavailable in both cases,
-// because the outcome of their pending appends is unknown.
+// These are the reasons why a node rejects all calls. Clients get Unavailable in
+// both cases, because the outcome of their pending appends is unknown.
 var (
 	ErrClosed = errors.New("the node is shutting down")
 	ErrFailed = errors.New("the log failed")
 )
 
-// Lifecycle is the state that all parts of a node share: whether the node is
-// open or closing, and whether its log has failed. It also counts the
-// goroutines and calls that Close waits for. Safe for concurrent use.
+// Lifecycle is the state that all parts of a node share: whether the node is open
+// or closing, and whether its log has failed. It also counts the goroutines and
+// calls that Wait waits for. A Lifecycle is safe for concurrent use.
 type Lifecycle struct {
 	logger *slog.Logger
 
@@ -44,11 +44,11 @@ func New(logger *slog.Logger) *Lifecycle {
 	return l
 }
 
-// Fail records that the log can no longer be written. Only the first cause is
-// kept.
+// Fail records that the log can no longer be written to. Only the first call
+// counts.
 func (l *Lifecycle) Fail(cause error) {
 	l.failOnce.Do(func() {
-		l.logger.Error("the log failed: the node acknowledges nothing more", "error", cause)
+		l.logger.Error("the log failed: the node acknowledges no more writes", "error", cause)
 		l.end(ErrFailed)
 		l.fail(cause)
 	})
@@ -69,7 +69,8 @@ func (l *Lifecycle) Closing() <-chan struct{} { return l.closing.Done() }
 // Open returns a context that ends when the node closes or the log fails.
 func (l *Lifecycle) Open() context.Context { return l.open }
 
-// Ready returns nil while the node answers calls, otherwise ErrClosed or ErrFailed.
+// Ready returns nil while the node serves calls, and otherwise ErrClosed or
+// ErrFailed.
 func (l *Lifecycle) Ready() error { return context.Cause(l.open) }
 
 // Enter returns false if the node is closing. If it returns true, the caller

@@ -1,6 +1,6 @@
-// Package openlog provides the open log that the parts of a node share: the
-// store, its synced end, the clock, and the lifecycle. The writer publishes
-// into Tail. Readers never look beyond Tail.End.
+// Package openlog provides the open log that the parts of a node share: the store,
+// its synced end, the clock, and the lifecycle. The writer publishes new records
+// through Tail. Readers never look beyond Tail.End.
 package openlog
 
 import (
@@ -15,7 +15,7 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// Log is an open log. Safe for concurrent use.
+// Log is an open log. A Log is safe for concurrent use.
 type Log struct {
 	Logger *slog.Logger
 	Now    func() time.Time // the clock for creation times

@@ -7,21 +7,21 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// Limits on the records kept in memory.
+// These limits apply to the records that the tail keeps in memory.
 const (
 	tailRecords = 8192
 	tailBytes   = 16 << 20
 )
 
 // Tail is the synced end of the log. Readers see the log up to End. The tail keeps
-// the latest records for live subscribers and wakes these subscribers. Safe for
-// concurrent use.
+// the latest records in memory for live subscribers, and wakes these subscribers. A
+// Tail is safe for concurrent use.
 type Tail struct {
 	mu       sync.RWMutex
 	records  []record.Record // the latest records, ascending
 	bytes    int
 	synced   uint64                           // position of the last synced record
-	previous uint64                           // position of the record before the first of these records
+	previous uint64                           // position of the record before the first record in memory
 	watchers map[string]map[*Watcher]struct{} // by stream; "" means all streams
 }
 
@@ -33,7 +33,7 @@ type Watcher struct{ wakeCh chan struct{} }
 // NewWatcher returns a watcher that only Signal wakes.
 func NewWatcher() *Watcher { return &Watcher{wakeCh: make(chan struct{}, 1)} }
 
-// Wake returns the channel on which the watcher is woken.
+// Wake returns the channel on which the watcher is signaled.
 func (w *Watcher) Wake() <-chan struct{} { return w.wakeCh }
 
 // Signal wakes the watcher.
@@ -53,7 +53,7 @@ func NewTail(synced uint64) *Tail {
 	}
 }
 
-// End returns the position of the last synced record, 0 if the log is empty.
+// End returns the position of the last synced record, or 0 if the log is empty.
 func (t *Tail) End() uint64 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

@@ -38,9 +38,9 @@ func (g *group) loadCheckpoint() (at uint64, ok bool, err error) {
 	return 0, false, nil
 }
 
-// done returns the event before the first unfinished message, or the last event
-// if all messages are finished. It also returns the number of events up to that
-// event.
+// done returns the event before the first unfinished message, or the last event if
+// all messages are finished. It also returns how many events the group has
+// considered up to that event.
 func (g *group) done() (mark, uint64) {
 	if front := g.unfinished.Front(); front != nil {
 		m := front.Value.(*message)
@@ -49,10 +49,10 @@ func (g *group) done() (mark, uint64) {
 	return g.last, g.considered
 }
 
-// checkpointDue reports whether the group must save a checkpoint, and how long
-// it waits before that. Once the number of new events reaches the upper bound,
-// the group does not wait. Once the number reaches the lower bound, the group
-// waits for the checkpoint time, unless all consumers have left.
+// checkpointDue reports whether the group must save a checkpoint, and how long it
+// waits before it does so. If the number of new events has reached the upper bound,
+// the group does not wait. If it has reached only the lower bound, the group waits
+// for the checkpoint time, unless all consumers have left.
 func (g *group) checkpointDue() (wait time.Duration, due bool) {
 	at, considered := g.done()
 	n := considered - g.checkpoint.considered
@@ -95,8 +95,8 @@ func (g *group) saveCheckpoint() error {
 	return nil
 }
 
-// load reads a message's event as consumers get it. ok is false if the event no
-// longer exists.
+// load reads a message's event in the form in which consumers get it. ok is false
+// if the event no longer exists.
 func (g *group) load(m *message) (found record.Resolved, ok bool, err error) {
 	var r record.Record
 	within := g.Tail.End()

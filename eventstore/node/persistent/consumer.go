@@ -25,7 +25,7 @@ import (
 type consumer struct {
 	call    api.PersistentSubscriptions_ReadServer
 	textIDs bool
-	size    int // how many unanswered messages the consumer accepts
+	size    int // how many unacknowledged messages the consumer accepts
 	from    string
 	name    string
 
@@ -119,7 +119,7 @@ func (c *consumer) unanswered() []*message {
 	return messages
 }
 
-// end ends the call. Only the first cause is kept.
+// end ends the call with a cause. Only the first call counts.
 func (c *consumer) end(cause error) {
 	c.once.Do(func() {
 		c.cause = cause
@@ -127,8 +127,8 @@ func (c *consumer) end(cause error) {
 	})
 }
 
-// listen receives the client's answers until the call ends. A client that has closed
-// its sending side still gets messages.
+// listen receives the client's acks and nacks until the call ends. A client that
+// has closed its sending side still gets messages.
 func (c *consumer) listen(g *group) {
 	for {
 		m, err := c.call.Recv()
@@ -206,7 +206,7 @@ func (g *group) serve(c *consumer) error {
 }
 
 // take returns the next message to send, or nil. It skips messages that the group
-// has taken back in the meantime.
+// has since taken back.
 func (g *group) take(c *consumer) (*message, int32) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

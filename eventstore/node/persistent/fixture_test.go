@@ -22,7 +22,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// patience limits how long a test waits. No test result depends on its length.
+// patience limits how long a test waits. Its length does not affect the results.
 const patience = 3 * time.Minute
 
 // fixture is the service over a log in memory, called without a network.
@@ -62,8 +62,8 @@ func (f *fixture) append(stream string) (id uuid.UUID, position uint64) {
 	return id, out.Position
 }
 
-// group creates a group that begins at the start of its source. The group saves
-// a checkpoint after every answer.
+// group creates a group that begins at the start of its source. The group saves a
+// checkpoint after every ack or nack.
 func (f *fixture) group(stream string, change ...func(*groupConfig)) *group {
 	f.t.Helper()
 	c := groupConfig{Stream: stream, Group: "g", groupSettings: groupSettings{
@@ -79,7 +79,7 @@ func (f *fixture) group(stream string, change ...func(*groupConfig)) *group {
 	return g
 }
 
-// subscriber is one call to Read.
+// subscriber is a client's call to Read.
 type subscriber struct {
 	grpc.ServerStream
 	*fixture

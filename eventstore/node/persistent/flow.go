@@ -14,8 +14,8 @@ import (
 	"hexarena/eventstore/node/streams"
 )
 
-// fill reads more messages from the source and from the replay. It reports
-// whether it found messages or the source has more.
+// fill reads more messages from the source and from the replay. It reports whether
+// it found any, or the source has more.
 func (g *group) fill() (bool, error) {
 	replayed, err := g.fillReplay()
 	if err != nil {
@@ -52,7 +52,7 @@ func (g *group) readLimit() int {
 	return min(batch, storage.PageRecords)
 }
 
-// sourceBatch is the result of one read of the source.
+// sourceBatch is the result of reading one part of the source.
 type sourceBatch struct {
 	messages   []*message
 	next       uint64
@@ -89,9 +89,9 @@ func (g *group) read(next uint64, limit int) (sourceBatch, error) {
 	return b, err
 }
 
-// page reads a page of the source. end is the first revision or position beyond the
-// source's end. If the source is the log, page may return more than limit records,
-// because a filter may select only a few of them.
+// page reads a page of the source. The result end is the first revision or position
+// beyond the source's end. If the source is the log, page may return more than
+// limit records, because a filter may select only a few of them.
 func (g *group) page(next uint64, limit int) (p storage.Page, end uint64, err error) {
 	within := g.Tail.End()
 	if g.config.all() {
@@ -187,7 +187,7 @@ func (g *group) finish(m *message) {
 	g.unfinished.Remove(m.inOrder)
 }
 
-// expire takes back the messages that were not answered in time.
+// expire takes back the messages that their consumers did not answer in time.
 func (g *group) expire(now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -220,9 +220,8 @@ func (g *group) retryOrPark(m *message) {
 	g.retry.PushBack(m)
 }
 
-// pick returns the outstanding message with an id. It prefers the caller's own
-// message. If the caller answers late, another consumer may have the message by
-// now.
+// pick returns the outstanding message with the given id. It prefers a message of
+// the consumer c. If c answers late, another consumer may have the message by now.
 func (g *group) pick(c *consumer, id uuid.UUID) *message {
 	of := g.outstanding[id]
 	if i := slices.IndexFunc(of, func(m *message) bool { return m.to == c }); i >= 0 {
@@ -272,7 +271,7 @@ func (g *group) nack(c *consumer, ids []uuid.UUID, action api.ReadReq_Nack_Actio
 	g.kick.Signal()
 }
 
-// pass finishes a message whose event no longer exists.
+// pass finishes a message without sending it, because its event no longer exists.
 func (g *group) pass(m *message, c *consumer) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -17,9 +17,8 @@ import (
 	"hexarena/eventstore/node/quota"
 )
 
-// Limits on a group's memory. They apply even if the settings of the group
-// allow more. A group keeps the positions of events in memory, not their
-// contents.
+// These constants limit a group's memory, even if the settings of the group allow
+// more. A group keeps the positions of events in memory, not their contents.
 const (
 	groupBuffer    = 1 << 13 // waiting messages
 	groupConsumers = 1 << 10 // consumers of all groups together
@@ -33,16 +32,17 @@ const (
 //
 // A message comes from the source (fill reads it into buffer) or from the parked
 // stream (fillReplay reads it into retry). push assigns it to a consumer with free
-// capacity, which the strategy picks. It is then outstanding until the consumer
-// acknowledges it, rejects it, lets it expire, or leaves. A message that is not
-// acknowledged is retried, and parked after too many retries. A message is
-// unfinished until it is acknowledged, parked or skipped. A checkpoint is the event
-// before the first unfinished message. So after a restart a message may be sent
-// again, but no message is lost.
+// capacity, which the strategy picks. The message is then outstanding until the
+// consumer acknowledges it, rejects it, lets it expire, or leaves. A message that
+// is not acknowledged is retried, and after too many retries it is parked. A
+// message is unfinished until it is acknowledged, parked or skipped. A checkpoint
+// is the event before the first unfinished message. So a restart may send some
+// messages again, but loses none.
 //
-// While the group has consumers, one goroutine reads, expires, parks and saves
-// checkpoints. Consumers' calls change the lists under mu and wake the
-// goroutine. Without consumers, the goroutine ends, and the group does no work.
+// While the group has consumers, one goroutine reads, expires and parks messages
+// and saves checkpoints. The consumers' calls change the lists under mu and wake
+// the goroutine. When the last consumer leaves, the goroutine ends, and the group
+// does no more work.
 type group struct {
 	*Log
 	connected *atomic.Int64 // consumers of all groups
@@ -53,19 +53,19 @@ type group struct {
 
 	mu      sync.Mutex       // guards the fields below
 	running bool             // the goroutine runs
-	dropped bool             // the group accepts no more consumers
-	forget  bool             // a dropped group saves no last checkpoint
+	dropped bool             // whether the group is dropped; it then accepts no more consumers
+	forget  bool             // whether the dropped group saves no last checkpoint
 	kick    *openlog.Watcher // wakes the goroutine
 	resting chan struct{}    // closed when the last goroutine has ended
 	left    time.Time        // when the last consumer left, or the group was loaded
-	paused  time.Time        // until then, the group's owner has used up its writes
+	paused  time.Time        // until this time, the group's owner has no writes left
 
 	// How far the group has read its source.
 	next       uint64 // revision or position to continue from
 	last       mark   // the last event that was considered
 	considered uint64 // events considered since the group was loaded
 
-	unfinished  *list.List // of *message, in the order in which they were read
+	unfinished  *list.List // contains *message, in the order in which the group read them
 	retry       *list.List // unfinished messages to send first
 	buffer      *list.List // unfinished messages to send after those in retry
 	outstanding map[uuid.UUID][]*message
@@ -106,8 +106,8 @@ type message struct {
 	retries  int32
 	replayed bool // the message comes from the parked stream
 
-	turn    int       // how often the message was assigned
-	to      *consumer // the consumer of an outstanding message
+	turn    int       // how many times the message was assigned
+	to      *consumer // the consumer that an outstanding message is assigned to
 	sent    time.Time
 	expires time.Time
 	inOrder *list.Element // its element in unfinished
@@ -159,8 +159,9 @@ func (g *group) run(rest chan struct{}) {
 	for {
 		err := g.round()
 		if err != nil && g.ctx.Err() != nil {
-			// The group was dropped in the middle of the round. It has no
-			// consumers any more, so one more round only parks and checkpoints.
+			// The group was dropped in the middle of the round. It no longer has
+			// any consumers, so one more round only parks messages and saves a
+			// checkpoint.
 			err = g.round()
 		}
 		if err != nil {
@@ -178,7 +179,7 @@ func (g *group) run(rest chan struct{}) {
 	}
 }
 
-// source returns the stream that the group reads, empty for $all.
+// source returns the stream that the group reads, or an empty string for $all.
 func (g *group) source() string {
 	if g.config.all() {
 		return ""
@@ -186,7 +187,7 @@ func (g *group) source() string {
 	return g.config.Stream
 }
 
-// pauseFor waits until there is something to do, but at most for wait. It
+// pauseFor waits until there is something to do, but no longer than wait. It
 // returns false if the node is closing.
 func (g *group) pauseFor(w *openlog.Watcher, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
@@ -201,7 +202,7 @@ func (g *group) pauseFor(w *openlog.Watcher, wait time.Duration) bool {
 	return true
 }
 
-// round does everything that can be done now.
+// round does all the work that is possible now.
 func (g *group) round() error {
 	for {
 		g.expire(time.Now())
@@ -267,8 +268,8 @@ func (g *group) settle() (wait time.Duration, over bool) {
 	return max(wait, 0), false
 }
 
-// giveUp ends the calls of all consumers, because the log cannot be read or
-// written.
+// giveUp ends the calls of all consumers, because the log cannot be read or written
+// to.
 func (g *group) giveUp(err error) {
 	if !errors.Is(err, lifecycle.ErrClosed) && !errors.Is(err, lifecycle.ErrFailed) && !errors.Is(err, context.Canceled) {
 		g.Logger.Error("persistent subscription failed", "group", g.config.key(), "error", err)
@@ -308,7 +309,8 @@ func (g *group) connect(c *consumer) error {
 	return nil
 }
 
-// leave removes a consumer. Its unanswered messages are retried.
+// leave removes a consumer. The group retries the messages that this consumer did
+// not answer.
 func (g *group) leave(c *consumer) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -330,8 +332,8 @@ func (g *group) release(c *consumer) {
 	}
 }
 
-// drop ends the group and waits for its goroutine. It saves a last checkpoint unless
-// forget is set.
+// drop ends the group and waits for its goroutine. The group saves a last
+// checkpoint unless forget is set.
 func (g *group) drop(forget bool) {
 	g.mu.Lock()
 	g.dropped, g.forget = true, forget

@@ -24,8 +24,8 @@ const (
 	configMeta   = `{"$maxCount":2}`
 )
 
-// groups holds all persistent subscriptions. The first call loads them. Safe for
-// concurrent use.
+// groups holds all persistent subscriptions. The first call to the service loads
+// them. It is safe for concurrent use.
 type groups struct {
 	*Log
 	mu     sync.Mutex // held during changes
@@ -235,7 +235,7 @@ func (s *groups) list(stream string) ([]*group, error) {
 }
 
 // Log is the part of the node that persistent subscriptions use. They read their
-// sources from the log and keep their own state in it.
+// sources from the log and store their own state in it.
 type Log struct {
 	*streams.Reader
 	writer *writer.Writer

@@ -14,8 +14,8 @@ type measure struct {
 	before int64
 	since  time.Time
 
-	// The latest times between sending and acknowledgment, if the settings ask for
-	// statistics.
+	// taken holds the latest times between sending and acknowledgment, if the
+	// settings ask for statistics.
 	taken []time.Duration
 	next  int
 }
@@ -32,7 +32,7 @@ func (m *measure) took(d time.Duration) {
 	m.next = (m.next + 1) % keptTimes
 }
 
-// look returns the count and the rate since the last call to look.
+// look returns the total count, and the rate since the last call to look.
 func (m *measure) look() (count int64, perSecond int32) {
 	now := time.Now()
 	count = m.count - m.before
@@ -86,7 +86,7 @@ func (g *group) info() (*api.SubscriptionInfo, error) {
 	if g.checkpoint.stored {
 		info.LastCheckpointedEventPosition = atText(g.checkpoint.at, c.all())
 	}
-	if first = max(first, min(g.replay.stop, end)); end > first { // messages that are being replayed do not count
+	if first = max(first, min(g.replay.stop, end)); end > first { // messages that are being replayed do not count as parked
 		info.ParkedMessageCount = int64(end - first)
 	}
 	info.CountSinceLastMeasurement, info.AveragePerSecond = g.total.look()
@@ -124,8 +124,8 @@ func (c *consumer) info() *api.SubscriptionInfo_ConnectionInfo {
 	return info
 }
 
-// observed returns statistics of the response times in milliseconds: mean,
-// minimum and percentiles.
+// observed returns statistics of the response times in milliseconds, such as the
+// mean, the minimum and percentiles.
 func (m *measure) observed() (all []*api.SubscriptionInfo_Measurement) {
 	if len(m.taken) == 0 {
 		return nil

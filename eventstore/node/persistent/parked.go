@@ -54,8 +54,8 @@ func (g *group) park() error {
 	}
 }
 
-// parked returns the link to a message. ok is false if the event of the message
-// no longer exists.
+// parked returns the link that parks a message. ok is false if the event of the
+// message no longer exists.
 func (g *group) parked(p parking) (e writer.Proposed, ok bool, err error) {
 	found, ok, err := g.load(p.message)
 	if err != nil || !ok {
@@ -74,7 +74,7 @@ func (g *group) parked(p parking) (e writer.Proposed, ok bool, err error) {
 	return writer.Proposed{ID: uuid.New(), Type: record.TypeLink, Data: link, Metadata: string(metadata)}, true, nil
 }
 
-// shortened cuts off a reason that is too long to store.
+// shortened shortens a reason that is too long to store.
 func shortened(text, owner string) string {
 	limit := reasonBytes
 	if owner != "" {

@@ -1,7 +1,7 @@
 // Package persistent implements persistent subscriptions. The consumers of a group
 // share the events of a stream or of $all and acknowledge each event. The group
-// keeps its progress in the log. New returns the gRPC service. The comment on
-// group explains how a message travels.
+// stores its progress in the log. New returns the gRPC service. The comment on the
+// type group explains what happens to a message.
 package persistent
 
 import (
@@ -88,15 +88,15 @@ func readConfig(o *api.CreateReq_Options) (c groupConfig, from wire.Start, err e
 		if f := source.All.GetFilter(); f != nil {
 			c.Filter, err = wire.ReadFilter(f.GetStreamIdentifier(), f.GetEventType())
 		}
-	default: // as clients before 21.10 send it
+	default: // clients before 21.10 send this form
 		c.Stream, err = wire.StreamName(o.GetStreamIdentifier()) //nolint:staticcheck // older clients send only this
 		from = wire.ExactStart(o.GetSettings().GetRevision(), 0) //nolint:staticcheck // older clients send only this
 	}
 	return c, from, err
 }
 
-// setStart sets the start of a group. A start at the end means the end that the
-// source has now.
+// setStart sets the start of a group. If the client asks to start at the end, the
+// start is the source's current end.
 func (p Service) setStart(ctx context.Context, c *groupConfig, from wire.Start) error {
 	if err := groupName(c.Stream, c.Group); err != nil {
 		return err
@@ -145,7 +145,8 @@ func (p Service) GetInfo(ctx context.Context, m *api.GetInfoReq) (*api.GetInfoRe
 	return &api.GetInfoResp{SubscriptionInfo: info}, err
 }
 
-// info describes a group. Only its owner sees the addresses of its subscribers.
+// info describes a group. Only the group's owner sees the addresses of its
+// subscribers.
 func (p Service) info(ctx context.Context, g *group) (*api.SubscriptionInfo, error) {
 	info, err := g.info()
 	if err == nil && !p.caller(ctx).owns(g) {

@@ -14,7 +14,7 @@ import (
 	"hexarena/eventstore/node/wire"
 )
 
-// sourceAll, in place of a stream's name, means the whole log.
+// sourceAll takes the place of a stream's name if the source is the whole log.
 const sourceAll = "$all"
 
 // groupConfig is the stored configuration of a group.
@@ -112,7 +112,7 @@ func (c *groupConfig) check() error {
 	return c.Filter.Compile()
 }
 
-// buffer returns how many messages may wait in memory.
+// buffer returns how many of the group's messages may wait in memory.
 func (c *groupConfig) buffer() int {
 	if c.Owner != "" {
 		return min(int(c.HistoryBufferSize), strangersBuffer)
@@ -141,7 +141,7 @@ func startText(s wire.Start, all bool) string {
 	return atText(s.At, all)
 }
 
-// atText formats a revision or a position.
+// atText formats a revision or a position for clients.
 func atText(at uint64, all bool) string {
 	text := strconv.FormatUint(at, 10)
 	if all {

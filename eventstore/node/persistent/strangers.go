@@ -16,25 +16,27 @@ import (
 	"hexarena/eventstore/node/wire"
 )
 
-// Quotas limit the groups of a read-only node, which anyone can reach.
+// Quotas limit the groups on a read-only node, to which anyone can connect.
 type Quotas struct {
 	Groups quota.Limit
 	Expiry time.Duration // a group without a consumer expires after this time; 0 means never
 	Shared bool          // anyone may join, change and delete the groups of others
 }
 
-// Limits on a stranger's group and its consumers, in addition to the Quotas.
+// These are limits on a stranger's group and its consumers, in addition to the
+// Quotas.
 const (
 	strangersBuffer   = 1 << 10 // waiting messages of a group
 	strangersInFlight = 1 << 8  // unanswered messages of a consumer
-	strangersReason   = 1 << 8  // bytes of a reason for parking
+	strangersReason   = 1 << 8  // maximum size of a reason for parking, in bytes
 	strangersEntry    = 2 << 10 // bytes of a group's configuration
 
 	expiryInterval = time.Minute // how often the node looks for expired groups
 )
 
-// Rates of writes to the log. Each change writes the configuration of all groups. A
-// group writes checkpoints and links to parked messages.
+// These rates limit writes to the log. Each change of a group writes the
+// configuration of all groups. A group writes checkpoints and links to parked
+// messages.
 var (
 	changesOfAll     = quota.Rate{Burst: 300, Every: 12 * time.Second}
 	changesOfNetwork = quota.Rate{Burst: 60, Every: time.Minute}
@@ -42,7 +44,8 @@ var (
 	writesOfNetwork  = quota.Rate{Burst: 1_000, Every: time.Second}
 )
 
-// strangers is what the node knows about the clients of a read-only node.
+// strangers is the state that the service keeps about the clients of a read-only
+// node.
 type strangers struct {
 	Quotas
 	secret  []byte // of the tags of networks
@@ -80,9 +83,9 @@ func (p Service) Expose(secret []byte) {
 }
 
 // caller is the client of a call. owner is the tag of its network, or empty for a
-// trusted client, which may do everything. The tag is stored in the configuration of
-// the groups that the client creates. Everyone can read this configuration, so the
-// tag must not tell the network's address.
+// trusted client, which may do everything. The tag is stored in the configuration
+// of the groups that the client creates. Everyone can read this configuration, so
+// the tag must not reveal the network's address.
 type caller struct {
 	owner  string
 	shared bool
@@ -107,8 +110,8 @@ func (c caller) owns(g *group) bool {
 	return c.trusted() || c.shared || c.owner == g.config.Owner
 }
 
-// mayJoin rejects consumers that could take the messages of others. Anyone may join
-// a group that a trusted client created.
+// mayJoin rejects consumers that would take messages meant for others. Anyone may
+// join a group that a trusted client created.
 func (p Service) mayJoin(ctx context.Context, g *group) error {
 	if c := p.caller(ctx); g.config.Owner != "" && !c.owns(g) {
 		return p.groups.strangers.refuseOther(g)
@@ -174,9 +177,10 @@ func (s *strangers) refuseOther(g *group) error {
 		"Access Denied: the persistent subscription "+g.config.key()+" belongs to another network. Create one with another group name", "access-denied")
 }
 
-// mayWrite uses a stranger's allowance for n events. If the allowance is used up, the
-// group continues without writing, and tries again later. Nothing is lost, because
-// the messages stay unfinished. The caller holds the group's lock.
+// mayWrite reports whether a group may write n events, and deducts them from a
+// stranger's allowance. If the allowance is used up, the group continues without
+// writing, and tries again later. Nothing is lost, because the messages stay
+// unfinished. The caller holds the group's lock.
 func (g *group) mayWrite(n int) bool {
 	if g.config.Owner == "" {
 		return true
@@ -194,7 +198,7 @@ func (g *group) mayWrite(n int) bool {
 func (s *groups) expireAll() {
 	for s.Life.Ready() == nil {
 		if err := s.expire(time.Now()); err != nil && s.Life.Ready() == nil {
-			s.Logger.Error("delete the persistent subscriptions that nobody uses", "error", err)
+			s.Logger.Error("could not delete the persistent subscriptions that nobody uses", "error", err)
 		}
 		select {
 		case <-time.After(min(expiryInterval, max(s.strangers.Expiry/10, time.Millisecond))):
@@ -229,14 +233,15 @@ func (g *group) unusedSince(t time.Time) bool {
 	return len(g.consumers) == 0 && g.left.Before(t)
 }
 
-// Stats describes the groups, and how often a quota applied since the start.
+// Stats describes the groups, and how often a quota has applied since the node
+// opened.
 type Stats struct {
 	Groups, Consumers int
 	Expired           uint64
 	RefusedGroups     uint64 // groups beyond the quota
 	RefusedChanges    uint64 // changes beyond the rate
-	RefusedOthers     uint64 // uses of the groups of others
-	DelayedWrites     uint64 // writes of groups that had to wait
+	RefusedOthers     uint64 // rejected uses of groups that belong to others
+	DelayedWrites     uint64 // writes that had to wait
 }
 
 // Stats returns the counts so far.

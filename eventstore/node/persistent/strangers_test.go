@@ -27,9 +27,9 @@ func (s *subscriber) park(e *api.ReadResp_ReadEvent) {
 	}}}
 }
 
-// A group whose owner has used up the allowance of writes parks nothing more, and
-// reads nothing more once enough messages wait to be parked. When the group is loaded
-// again, its consumer gets these messages again.
+// After the owner of a group has used up its allowance of writes, the group parks
+// no more messages. Once enough messages wait to be parked, the group stops
+// reading. When the group is loaded again, its consumer gets these messages again.
 func TestDelayedWritesLoseNothing(t *testing.T) {
 	f := open(t)
 	once := quota.Rate{Burst: 1, Every: time.Hour}
@@ -83,7 +83,7 @@ func TestStrangersGetSmallBuffers(t *testing.T) {
 	require.Len(t, shortened(reason, "stranger"), strangersReason)
 }
 
-// A group expires only after a time without consumers.
+// A group expires only after it has had no consumers for some time.
 func TestExpiry(t *testing.T) {
 	f := open(t)
 	f.groups.strangers.Expiry = time.Hour

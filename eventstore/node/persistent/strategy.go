@@ -49,8 +49,8 @@ func newStrategy(name string) strategy {
 	return nil
 }
 
-// turns sends each message to the next consumer if fair is set. Otherwise it
-// sends to one consumer until that consumer has no free capacity.
+// If fair is set, turns sends each message to the next consumer. Otherwise it sends
+// messages to one consumer until that consumer has no free capacity.
 type turns struct {
 	fair  bool
 	queue []*consumer
@@ -154,7 +154,8 @@ func (b *buckets) pick(pin uint32) *consumer {
 	return nil
 }
 
-// sourceOf returns an event's stream. For a link it returns the target's stream.
+// sourceOf returns an event's stream. For a link, it returns the stream of the
+// target.
 func sourceOf(_ *streams.Reader, r *record.Record) (string, error) {
 	if r.Type == record.TypeLink {
 		if stream, _, ok := record.ParseLink(r.Data); ok {
@@ -164,9 +165,8 @@ func sourceOf(_ *streams.Reader, r *record.Record) (string, error) {
 	return r.Stream, nil
 }
 
-// correlationOf returns the correlation id in an event's metadata, or the
-// event's stream if the metadata has none. For a link, it uses the target
-// event.
+// correlationOf returns the correlation id in an event's metadata, or the event's
+// stream if the metadata has no such id. For a link, it uses the target event.
 func correlationOf(s *streams.Reader, r *record.Record) (string, error) {
 	found, err := s.NewLinkTargets().Resolve(r)
 	if err != nil {

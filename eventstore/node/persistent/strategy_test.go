@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Consumers share the buckets evenly. The buckets of a consumer that leaves go to the
-// others.
+// Consumers share the buckets evenly. When a consumer leaves, its buckets go to the
+// remaining consumers.
 func TestConsumersShareBucketsEvenly(t *testing.T) {
 	b := newStrategy(pinnedByStream).(*buckets)
 	workers := []*consumer{{size: 1}, {size: 1}, {size: 1}}

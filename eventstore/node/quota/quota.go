@@ -1,6 +1,6 @@
 // Package quota counts what the clients of a read-only node use, and what each
-// network uses. Anyone may connect to such a node, so these limits bound its memory
-// and its disk, and one network cannot take everything. The package knows nothing
+// network uses. Anyone may connect to such a node, so its memory and disk use must
+// be limited, and one network must not use up everything. The package knows nothing
 // about the things that it counts.
 package quota
 
@@ -33,11 +33,11 @@ func NetworkOf(address string) string {
 	if ip.Is4() {
 		return ip.String()
 	}
-	prefix, _ := ip.Prefix(64) // fails only for more bits than the address has
+	prefix, _ := ip.Prefix(64) // fails only if the address has fewer bits than that
 	return prefix.String()
 }
 
-// Counter counts the things in use. Safe for concurrent use.
+// Counter counts the things in use. A Counter is safe for concurrent use.
 type Counter struct {
 	limit Limit
 

@@ -68,7 +68,7 @@ func TestMeter(t *testing.T) {
 	require.EqualValues(t, 4, m.Refused())
 }
 
-// The meter remembers only networks that used their allowance a short time ago.
+// The meter forgets a network once its allowance is back to full.
 func TestMeterForgets(t *testing.T) {
 	m := NewMeter(Rate{Burst: 1 << 20, Every: time.Nanosecond}, Rate{Burst: 1, Every: time.Second})
 	for i := range 10 * remembered {

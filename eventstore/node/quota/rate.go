@@ -11,24 +11,26 @@ type Rate struct {
 	Every time.Duration
 }
 
-// Meter limits how often something happens, in total and in each network. Safe for
-// concurrent use.
+// Meter limits how often something happens, in total and for each network. A Meter
+// is safe for concurrent use.
 type Meter struct {
 	total, each Rate
 
 	mu      sync.Mutex
-	all     time.Time            // when the total allowance is whole again
+	all     time.Time            // when the total allowance is back to full
 	whole   map[string]time.Time // the same for each network
 	refused uint64
 }
 
-// NewMeter returns a meter with the rates of everyone together and of each network.
+// NewMeter returns a meter with a rate for all networks together and a rate for
+// each network.
 func NewMeter(total, each Rate) *Meter {
 	return &Meter{total: total, each: each, whole: map[string]time.Time{}}
 }
 
-// Take uses n events of a network's allowance. If too few are left, it uses none, and
-// returns how long the network has to wait for them. n must not exceed a burst.
+// Take deducts n events from a network's allowance. If fewer than n are left, it
+// deducts nothing and returns how long the network has to wait. n must not exceed
+// the burst of either rate.
 func (m *Meter) Take(network string, n int, now time.Time) (wait time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -43,8 +45,8 @@ func (m *Meter) Take(network string, n int, now time.Time) (wait time.Duration) 
 	return 0
 }
 
-// after returns when an allowance will be whole again if it is used n times now, and
-// how long it is too early for that.
+// after returns when an allowance will be back to full if n events are deducted
+// now, and how long the caller must wait before it may deduct them.
 func (r Rate) after(whole time.Time, n int, now time.Time) (time.Time, time.Duration) {
 	if whole.Before(now) {
 		whole = now
@@ -53,8 +55,8 @@ func (r Rate) after(whole time.Time, n int, now time.Time) (time.Time, time.Dura
 	return whole, max(0, whole.Sub(now)-time.Duration(r.Burst)*r.Every)
 }
 
-// remembered is the number of networks from which on the meter forgets those whose
-// allowance is whole. The total rate bounds the others.
+// When the meter remembers this many networks, it forgets those whose allowance is
+// full. The total rate limits how many others there can be.
 const remembered = 1024
 
 func (m *Meter) forget(now time.Time) {
@@ -68,7 +70,7 @@ func (m *Meter) forget(now time.Time) {
 	}
 }
 
-// Refused returns how often Take returned a wait.
+// Refused returns how often Take told the caller to wait.
 func (m *Meter) Refused() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

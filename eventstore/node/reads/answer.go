@@ -12,8 +12,8 @@ import (
 	"hexarena/eventstore/node/wire"
 )
 
-// firstPage is the number of revisions that EventStoreDB reads first. A client gets
-// the first stream position if no visible event is among them.
+// firstPage is the number of revisions that EventStoreDB reads first. If none of
+// these events is visible, the client gets the first stream position.
 const firstPage = 32
 
 // readStream answers a read of one stream.
@@ -43,7 +43,7 @@ func (r *reader) readStream() error {
 	return r.send(&api.ReadResp{Content: &api.ReadResp_LastStreamPosition{LastStreamPosition: uint64(v.Last)}})
 }
 
-// look returns the stream as it is now.
+// look returns the current view of the stream.
 func (r *reader) look() (storage.View, error) {
 	r.within = r.Tail.End()
 	if err := r.Await(r.call.Context(), r.stream, r.within); err != nil {
@@ -74,8 +74,8 @@ func (r *reader) readAll() error {
 	})
 }
 
-// checkPosition rejects a position inside the log at which no record begins, unless
-// a scavenge left a gap there.
+// checkPosition rejects a position inside the log at which no record begins. It
+// accepts a position in a gap that a scavenge left.
 func (r *reader) checkPosition() error {
 	if r.from.Kind != wire.FromExactly || r.from.At == 0 || r.from.At > r.within {
 		return nil

@@ -1,5 +1,5 @@
-// Package reads answers Read calls. They read from, or subscribe to, a stream or
-// the whole log, which is called $all.
+// Package reads handles Read calls. A call reads from a stream or from $all (the
+// whole log), or subscribes to it.
 package reads
 
 import (
@@ -11,7 +11,7 @@ import (
 	"hexarena/eventstore/node/wire"
 )
 
-// Reads answers Read calls, which are reads and subscriptions.
+// Reads handles Read calls: both reads and subscriptions.
 type Reads struct{ *streams.Reader }
 
 // reading is a valid request to read or to subscribe.
@@ -22,7 +22,7 @@ type reading struct {
 	count      uint64
 	links      bool // resolve links
 	textIDs    bool
-	compatible bool         // the client understands first and last stream positions
+	compatible bool         // whether the client understands first and last stream positions
 	filter     *wire.Filter // nil for none
 	interval   uint64       // events between checkpoints of a filtered subscription; 0 for a read
 	from       wire.Start
@@ -33,10 +33,10 @@ type reader struct {
 	Reads
 	reading
 	call   api.Streams_ReadServer
-	within uint64 // nothing beyond this position is shown
+	within uint64 // events beyond this position are not sent
 }
 
-// Read answers a read or a subscription.
+// Read handles a read or a subscription.
 func (s Reads) Read(m *api.ReadReq, call api.Streams_ReadServer) error {
 	r := &reader{Reads: s, call: call, within: s.Tail.End()}
 	if err := r.readOptions(m.GetOptions()); err != nil {

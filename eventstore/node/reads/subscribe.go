@@ -11,11 +11,11 @@ import (
 )
 
 // fallBehind is the number of events by which a live subscriber may lag. A
-// subscriber that lags further gets a message that it fell behind, and catches up
-// again.
+// subscriber that lags further gets a message that it has fallen behind. It then
+// catches up again.
 const fallBehind = 4096
 
-// awaitNews waits until the watcher is woken or the subscription ends.
+// awaitNews waits until the watcher is signaled or the subscription ends.
 func (r *reader) awaitNews(w *openlog.Watcher) error {
 	select {
 	case <-w.Wake():

@@ -3,10 +3,10 @@
 package recent
 
 // Map is a bounded map. Put adds entries to a young generation. When the young
-// generation is full, it becomes the old generation, and the map drops the
-// previous old generation. Get moves an entry to the young generation. So the
-// map forgets entries that were not used recently, and never has more than
-// 2·limit entries. Not safe for concurrent use.
+// generation is full, it becomes the old generation, and the map drops the previous
+// old generation. Get moves an entry to the young generation. So the map forgets
+// entries that were not used recently, and never has more than 2·limit entries. A
+// Map is not safe for concurrent use.
 type Map[K comparable, V any] struct {
 	limit      int
 	young, old map[K]V

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Resolved is an event as a reader gets it: directly, or through a link.
+// Resolved is an event that a client reads directly or through a link.
 type Resolved struct {
 	Event *Record // nil if the link does not lead to a visible event
 	Link  *Record

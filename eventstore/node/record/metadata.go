@@ -49,12 +49,12 @@ const TicksPerSecond = int64(time.Second / 100)
 // Ticks returns a time in ticks since the Unix epoch, as records store it.
 func Ticks(t time.Time) int64 { return t.UnixNano() / 100 }
 
-// MetadataPrefix begins the name of a metadata stream. The name of the described
-// stream follows it. A metadata stream shows only its last event. It has no
+// The name of a metadata stream is MetadataPrefix followed by the name of the
+// stream that it describes. A metadata stream shows only its last event. It has no
 // metadata of its own.
 const MetadataPrefix = "$$"
 
-// IsMetadataStream reports whether a name is that of a metadata stream.
+// IsMetadataStream reports whether a name belongs to a metadata stream.
 func IsMetadataStream(stream string) bool { return strings.HasPrefix(stream, MetadataPrefix) }
 
 // OriginalOf returns the stream that a metadata stream describes. For any other
@@ -71,9 +71,9 @@ func MetadataOf(stream, data string) Metadata {
 	return ParseMetadata(data)
 }
 
-// ParseMetadata parses a metadata event's data. If a value has the wrong type,
-// the result is empty. ParseMetadata ignores an integer below 1, but not the
-// other values.
+// ParseMetadata parses a metadata event's data. If any value has the wrong type,
+// the result is empty. An integer below 1 is ignored, but the other values still
+// count.
 func ParseMetadata(data string) Metadata {
 	m, ok := readMeta(data)
 	if !ok {
@@ -117,8 +117,8 @@ func readPositive(raw json.RawMessage, to *int64) bool {
 	return err == nil
 }
 
-// isACL reports whether raw is an object of roles. A role is a string or a list of
-// strings.
+// isACL reports whether raw is an object in which each value is a role: a string or
+// a list of strings.
 func isACL(raw json.RawMessage) bool {
 	var roles map[string]json.RawMessage
 	if json.Unmarshal(raw, &roles) != nil || roles == nil {

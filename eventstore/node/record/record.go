@@ -19,14 +19,14 @@ const TombstoneRevision = math.MaxInt64
 // MaxStreamName is the maximum length of a stream name, in bytes.
 const MaxStreamName = 1<<16 - 1
 
-// The types of events that the node writes itself, or whose data it reads.
+// The node writes events of these types itself, or reads the data in them.
 const (
 	TypeStreamDeleted = "$streamDeleted"
 	TypeMetadata      = "$metadata"
 	TypeLink          = "$>"
 )
 
-// Record is one event as stored. Its strings share one allocation.
+// Record is one event as the log stores it. Its strings share one allocation.
 type Record struct {
 	Position uint64
 	Revision uint64
@@ -45,8 +45,8 @@ type Record struct {
 //	stream, type, data and metadata, each after its length as a uvarint
 //	crc32c(4) over the position(8) and all of the above
 //
-// The checksum covers the position. So readers reject a damaged record, and a
-// record at the wrong position.
+// The checksum covers the position, so a record at the wrong position is rejected
+// just as a damaged record is.
 const (
 	recordVersion = 1
 	flagJSON      = 1
@@ -95,7 +95,7 @@ func Decode(position uint64, value []byte) (Record, error) {
 	}
 	body, sum := value[:len(value)-recordSum], value[len(value)-recordSum:]
 	if recordChecksum(position, body) != binary.BigEndian.Uint32(sum) {
-		return Record{}, Damaged(position, "its checksum does not match")
+		return Record{}, Damaged(position, "its checksum is wrong")
 	}
 	if body[0] != recordVersion {
 		return Record{}, Damaged(position, fmt.Sprintf("its version is %d", body[0]))
@@ -133,7 +133,7 @@ func recordChecksum(position uint64, body []byte) uint32 {
 	return crc32.Update(crc32.Checksum(at[:], Castagnoli), Castagnoli, body)
 }
 
-// Damaged returns an ErrDamaged for the record at a position.
+// Damaged returns an error for the record at a position that wraps ErrDamaged.
 func Damaged(position uint64, why string) error {
 	return fmt.Errorf("%w: record at %d: %s", ErrDamaged, position, why)
 }

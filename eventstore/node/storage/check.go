@@ -45,9 +45,9 @@ const (
 )
 
 // Check reads the whole log of a stopped node. It checks every record, the order of
-// positions and revisions, and whether the log and the index agree. Only a scavenge
-// may have left gaps. Check writes nothing. It reports damage in the result. An
-// error means that the folder cannot be read or is in use.
+// positions and revisions, and whether the log and the index agree. A gap is damage
+// unless a scavenge left it. Check writes nothing. It reports damage in the result.
+// An error means that the folder cannot be read or is in use.
 func Check(ctx context.Context, dir string, fs vfs.FS, progress Progress) (found Checked, err error) {
 	if fs == nil {
 		fs = vfs.Default
@@ -101,7 +101,7 @@ type checker struct {
 	ctx      context.Context
 	store    *Store
 	progress Progress
-	kept     LogEnd // the end at the last scavenge; positions before it may have gaps
+	kept     LogEnd // the end of the log at the last scavenge; there may be gaps before it
 	log      tally
 	index    tally
 }

@@ -13,9 +13,9 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// tally is a hash over the stream, revision and position of many events, in any
-// order. If the tallies of the log and of the index are equal, Check need not
-// look up each event of one in the other.
+// tally is a hash over the stream, revision and position of many events. It does
+// not depend on their order. If the log and the index have the same tally, Check
+// does not have to look up each event.
 type tally struct {
 	seeds [2]maphash.Seed
 	count uint64
@@ -37,7 +37,7 @@ func (t *tally) add(stream []byte, revision, position uint64) {
 }
 
 // reportEvery is the number of keys between two progress reports. The checker
-// also checks ctx at this interval.
+// checks ctx at the same interval.
 const reportEvery = 1024
 
 // each visits the keys from one key up to another, exclusive.
@@ -194,7 +194,7 @@ func (x *indexReader) begin(stream string) {
 	}
 }
 
-// readCuts reads the cuts that scavenges have stored.
+// readCuts reads the cut of every scavenged stream.
 func (c *checker) readCuts() error {
 	return c.each(stepIndex, []byte{cutPrefix}, afterAll, 0, func(it *pebble.Iterator) uint64 {
 		c.Scavenged++
@@ -230,20 +230,20 @@ func (c *checker) compare() error {
 	}))
 }
 
-// seek looks for the index entry of a record.
+// seek checks that a record has the right index entry.
 func (c *checker) seek(r *record.Record) {
 	value, err := c.store.Value(StreamKey(r.Stream, r.Revision))
 	switch {
 	case err != nil:
 		c.damage("%s@%d: %v", r.Stream, r.Revision, err)
 	case value == nil:
-		c.damage("record at %d is %s@%d, which the index does not have", r.Position, r.Stream, r.Revision)
+		c.damage("record at %d is %s@%d, which is missing from the index", r.Position, r.Stream, r.Revision)
 	case len(value) == indexLen && binary.BigEndian.Uint64(value) != r.Position:
-		c.damage("record at %d is %s@%d, for which the index has %d", r.Position, r.Stream, r.Revision, binary.BigEndian.Uint64(value))
+		c.damage("record at %d is %s@%d, for which the index has position %d", r.Position, r.Stream, r.Revision, binary.BigEndian.Uint64(value))
 	}
 }
 
-// seekRecord looks for the record of an index entry.
+// seekRecord checks that an index entry has a record.
 func (c *checker) seekRecord(it *pebble.Iterator) {
 	stream, ok := streamOfKey(it.Key())
 	if value := it.Value(); ok && len(value) == indexLen {
@@ -253,7 +253,7 @@ func (c *checker) seekRecord(it *pebble.Iterator) {
 	}
 }
 
-// readRest looks for keys that do not belong to the log.
+// readRest reports keys that do not belong to the log.
 func (c *checker) readRest() error {
 	foreign := func(it *pebble.Iterator) uint64 {
 		if key := string(it.Key()); !slices.Contains([]string{string(formatKey), string(endKey), string(secretKey)}, key) {

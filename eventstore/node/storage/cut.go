@@ -11,8 +11,8 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// cut is the last event that a scavenge removed from a stream. All earlier events
-// are removed too.
+// cut locates the last event that a scavenge removed from a stream. All earlier
+// events of the stream have been removed too.
 type cut struct {
 	revision uint64
 	position uint64
@@ -133,8 +133,8 @@ func (s *Store) WasScavenged(position uint64) (bool, error) {
 	return err == nil && (r.Position == 0 || r.Position+uint64(r.Size()) <= position), err
 }
 
-// missing returns an error for an index entry without a record, or nil if the entry
-// was scavenged after it was read.
+// missing returns an error for an index entry without a record. It returns nil if a
+// scavenge removed the event after the entry was read.
 func (s *Store) missing(stream string, revision, position uint64) error {
 	entry, err := s.Value(StreamKey(stream, revision))
 	if err != nil || entry == nil {
@@ -143,8 +143,8 @@ func (s *Store) missing(stream string, revision, position uint64) error {
 	return record.Damaged(position, fmt.Sprintf("%s@%d is missing", stream, revision))
 }
 
-// skipped returns an error because the index has the revision found where next was
-// expected. It returns nil if a scavenge removed the revisions in between.
+// skipped returns an error because the index continues with the revision found
+// instead of next. It returns nil if a scavenge removed the revisions in between.
 func (s *Store) skipped(stream string, next, found uint64) error {
 	c, ok, err := s.cut(stream)
 	if err == nil && (!ok || found > c.first()) && found != record.TombstoneRevision {

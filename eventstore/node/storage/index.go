@@ -13,7 +13,7 @@ import (
 // The key space. Integers are big-endian, so that keys sort like numbers.
 //
 //	0x00 "format"                             → the format version, in decimal
-//	0x00 "secret"                             → the secret, if the node has asked for one
+//	0x00 "secret"                             → the secret, if Store.Secret has created it
 //	0x01 position(8)                          → a record
 //	0x02 length(2) stream name revision(8)    → the record's position(8)
 //
@@ -40,7 +40,8 @@ func logKey(position uint64) []byte {
 	return binary.BigEndian.AppendUint64(key, position)
 }
 
-// Upper bounds of the record keys, of the index keys, and of all keys.
+// These are the upper bounds of the record keys, of the index keys, and of all
+// keys.
 var (
 	afterLog     = []byte{logPrefix + 1}
 	afterStreams = []byte{streamPrefix + 1}
@@ -99,8 +100,8 @@ func (x Index) Value(key []byte) ([]byte, error) {
 	return append([]byte{}, value...), closer.Close()
 }
 
-// LastEntry returns the last revision of a stream, with its position, up to the
-// position limit. It returns revision -1 if there is no entry.
+// LastEntry returns the last revision of a stream that is not beyond the position
+// limit, and its position. It returns revision -1 if there is no such entry.
 func (x Index) LastEntry(stream string, limit uint64) (revision int64, position uint64, err error) {
 	entries, err := x.Entries(stream, 0, record.TombstoneRevision, limit)
 	if err != nil {
@@ -191,7 +192,7 @@ func (e *Entries) inLimit() bool {
 	return position <= e.limit
 }
 
-// Entry returns the revision and position under the iterator.
+// Entry returns the current revision and position.
 func (e *Entries) Entry() (revision, position uint64) {
 	value := e.it.Value()
 	if len(value) != indexLen {
@@ -205,5 +206,5 @@ func badEntry(value []byte) error {
 	return fmt.Errorf("%w: an index entry has %d bytes", record.ErrDamaged, len(value))
 }
 
-// CloseInto ends the iteration and joins its errors with *err.
+// CloseInto ends the iteration and joins any errors with *err.
 func (e *Entries) CloseInto(err *error) { *err = errors.Join(*err, e.err, e.it.Close()) }

@@ -16,23 +16,23 @@ import (
 	"hexarena/eventstore/node/disk"
 )
 
-// The format versions. A scavenged log has additional keys and gaps between its
-// records. A program that supports only the first version must not open such a
-// log.
+// These are the format versions. A scavenged log has additional keys, and gaps
+// between its records. It gets the second version, so that programs that support
+// only the first version do not open it.
 const (
 	formatWhole     = "1"
 	formatScavenged = "2"
 )
 
-// Errors of Open that the operator can fix.
+// The operator can fix the causes of these errors of Open.
 var (
 	ErrLocked      = errors.New("the data folder is in use by another process")
 	ErrWrongFormat = errors.New("the data folder does not contain a log of this version")
 )
 
-// Open opens the log in a folder, or creates it. If Open returns an error, it
-// has changed nothing in the folder except the lock file. The store calls
-// fatal, from any goroutine, when the log can no longer be written.
+// Open opens the log in a folder, or creates it. If Open returns an error, it has
+// changed nothing in the folder except the lock file. The store calls fatal, from
+// any goroutine, when the log can no longer be written to.
 func Open(dir string, fs vfs.FS, logger *slog.Logger, fatal func(error)) (*Store, error) {
 	if err := fs.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
@@ -117,8 +117,8 @@ func (s *Store) probe(logger *slog.Logger) error {
 	return probed.DB.Close()
 }
 
-// readStore opens a log for reading only. The caller has locked the folder, and
-// must close DB.
+// readStore opens a log for reading only. The caller must have locked the folder,
+// and must close DB afterwards.
 func readStore(dir string, fs vfs.FS, logger *slog.Logger) (*Store, error) {
 	ignored := func(error) {} // nothing is written
 	s := &Store{dir: dir, fs: disk.New(disk.ReadOnly(fs), dir, ignored)}
@@ -151,8 +151,8 @@ func (s *Store) open(logger *slog.Logger, fatal func(error)) error {
 }
 
 // openPebble opens the Pebble store of the log. If Pebble fails later, the
-// goroutine that called Pebble blocks forever and keeps its locks. The node
-// then acknowledges nothing more, and Serve returns.
+// goroutine that called Pebble blocks forever and keeps its locks. The node then
+// acknowledges no more writes, and Serve returns.
 func (s *Store) openPebble(o *pebble.Options, logger *slog.Logger, fatal func(error)) (err error) {
 	o.FS, o.MemTableSize, o.CacheSize = s.fs, 32<<20, 64<<20
 	damage := func(info pebble.DataCorruptionInfo) {
@@ -196,7 +196,7 @@ func (s *Store) readable(format string) error {
 		ErrWrongFormat, s.dir, strings.Trim(strconv.Quote(format), `"`), formatWhole, formatScavenged)
 }
 
-// without classifies a Pebble store that has no format version. An empty store is a
+// without handles a Pebble store that has no format version. An empty store is a
 // log whose creation was interrupted. Any other store belongs to another program.
 func (s *Store) without() error {
 	it, err := s.DB.NewIter(nil)
@@ -232,8 +232,8 @@ const AbandonAfter = time.Second
 // blocks a write.
 var ErrAbandoned = errors.New("the failed log cannot be closed: the folder stays locked until the process ends")
 
-// Abandon closes a failed log, if Pebble can still close it. Call it only when
-// nobody writes to the log any more.
+// Abandon closes a failed log, if Pebble can still close it. Call it only after all
+// writes to the log have ended.
 func (s *Store) Abandon() error {
 	s.fs.Release()
 	closed := make(chan error, 1)

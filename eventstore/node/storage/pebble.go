@@ -14,7 +14,7 @@ type PebbleLog struct {
 	Logger *slog.Logger
 	Fatal  func(error)                     // receives the failure after which Pebble cannot continue
 	Stop   func()                          // ends or blocks the goroutine that cannot continue
-	Damage func(pebble.DataCorruptionInfo) // receives the details of a damaged table; readers of the table also get an error
+	Damage func(pebble.DataCorruptionInfo) // receives the details of a damaged table; reads of the table also return an error
 
 	opened atomic.Bool
 }
@@ -30,8 +30,8 @@ func (l *PebbleLog) Errorf(format string, args ...any) {
 }
 
 // background receives Pebble's background errors. If a table cannot be written, the
-// disk is full or broken, and Pebble would retry forever. Damage is not fatal:
-// readers of the damaged table get the error.
+// disk is full or broken. Pebble would retry forever, so the error is fatal. Damage
+// is not fatal: a read of the damaged table returns the error.
 func (l *PebbleLog) background(err error) {
 	if !pebble.IsCorruptionError(err) {
 		l.Fatal(fmt.Errorf("write a table: %w", err))

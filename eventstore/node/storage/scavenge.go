@@ -46,7 +46,8 @@ func (s *Store) Scavenge(ctx context.Context, within uint64, now int64, progress
 	return run.done, err
 }
 
-// scavenger removes the events up to a position that are hidden at a given time.
+// scavenger removes the events up to a given position that are hidden at a given
+// time.
 type scavenger struct {
 	store    *Store
 	within   uint64
@@ -56,8 +57,8 @@ type scavenger struct {
 	done     Scavenged
 }
 
-// begin runs before the first event is removed. It marks the log as scavenged and
-// stores the end of the log, so that no position is used twice.
+// begin runs before the scavenge removes its first event. It marks the log as
+// scavenged and stores the end of the log, so that no position is used twice.
 func (s *scavenger) begin() error {
 	if s.begun {
 		return nil
@@ -188,7 +189,7 @@ func (s *scavenger) remove(b *pebble.Batch, stream string, at cut) error {
 }
 
 // Purge polls until the old files are gone. To replace the write-ahead logs, it
-// switches to a new log a few times in a row, and then once per poll.
+// first switches to a new log a few times in a row, and then once per poll.
 const (
 	purgePoll    = 10 * time.Millisecond
 	purgeAtOnce  = 8
@@ -214,8 +215,8 @@ func (s *Store) Purge(ctx context.Context, progress Progress) error {
 	}
 }
 
-// renewLogs replaces every write-ahead log with a new file, both those in use and
-// those kept for reuse.
+// renewLogs replaces every write-ahead log with a new file, whether it is in use or
+// kept for reuse.
 func (s *Store) renewLogs(ctx context.Context) error {
 	old, err := disk.WALs(s.fs, s.dir)
 	if err != nil {

@@ -25,14 +25,14 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// Store is the log on disk. It also reads records that are not synced yet. To
-// exclude these, callers pass the end of the tail as a limit. Safe for
+// Store is the log on disk. Its methods may return records that are not synced yet.
+// To exclude them, callers pass the end of the tail as a limit. A Store is safe for
 // concurrent use.
 type Store struct {
 	Index
 	dir       string
 	fs        *disk.Disk
-	lock      *pebble.Lock // on the folder; nil if the caller holds it
+	lock      *pebble.Lock // the lock on the folder; nil if the caller holds the lock
 	scavenged atomic.Bool  // whether the log was ever scavenged
 }
 
@@ -82,8 +82,9 @@ func (s *Store) Find(stream string, revision, limit uint64) (r record.Record, ok
 }
 
 // Last returns the revision and position of a stream's last event up to the
-// position limit, or revision -1. The event itself may have been scavenged. The
-// next event of the stream still gets the revision after it.
+// position limit. If the stream never had such an event, the revision is -1. Even
+// if a scavenge has removed the last event, the stream's next event gets the
+// revision after it.
 func (s *Store) Last(stream string, limit uint64) (revision int64, position uint64, err error) {
 	revision, position, err = s.LastEntry(stream, limit)
 	if err != nil || revision >= 0 {
@@ -203,11 +204,11 @@ func (s *Store) Secret() ([]byte, error) {
 	return secret, s.DB.Set(secretKey, secret, pebble.Sync)
 }
 
-// Batch is a set of records that Write wrote together.
+// Batch is a set of records that Write has written together.
 type Batch struct{ batch *pebble.Batch }
 
-// batchOverhead is what a record uses in a batch besides its value and the name
-// of its stream, at most, in bytes.
+// batchOverhead is the maximum number of bytes that a record uses in a batch,
+// besides its value and the name of its stream.
 const batchOverhead = 64
 
 // Write writes records and their index entries, without waiting for their sync.
@@ -219,8 +220,8 @@ func (s *Store) Write(records []record.Record) (b Batch, err error) {
 		size += records[i].Size() + len(records[i].Stream) + batchOverhead
 	}
 	b = Batch{s.DB.NewBatchWithSize(size)}
-	// Pebble sorts the keys in memory. It is faster if sorted keys come together,
-	// so all records are before all index entries.
+	// Pebble sorts the keys in memory. This is faster if runs of keys are already
+	// sorted, so all records come before all index entries.
 	for i := range records {
 		if err := b.put(&records[i]); err != nil {
 			return b, err

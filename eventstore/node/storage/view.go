@@ -26,10 +26,10 @@ func (s *Store) Head(stream string, limit uint64) (Head, error) {
 	return Head{Last: last, Position: position, Meta: meta}, err
 }
 
-// Meta returns a stream's metadata up to the position limit. A scavenge may
-// remove the metadata event between the two lookups. In that case, a later
-// metadata event exists, or the stream is tombstoned and its metadata does not
-// matter. The second attempt finds a later event.
+// Meta returns a stream's metadata up to the position limit. A scavenge may remove
+// the metadata event between the two lookups. In that case, either a later metadata
+// event exists, which the second attempt finds, or the stream is tombstoned and its
+// metadata does not matter.
 func (s *Store) Meta(stream string, limit uint64) (record.Metadata, error) {
 	if record.IsMetadataStream(stream) {
 		return record.MetadataOf(stream, ""), nil
@@ -75,7 +75,7 @@ func (r Range) bounds(v View) (low, high uint64) {
 	return max(r.From, low), high
 }
 
-// Limits of a page. No iterator stays open while a page is sent.
+// These are the limits of a page. No iterator stays open while a page is sent.
 const (
 	PageRecords = 512
 	pageBytes   = 512 << 10
@@ -94,14 +94,14 @@ func (p *Page) add(r record.Record) {
 	p.bytes += len(r.Data) + len(r.Metadata)
 }
 
-// full reports whether the page has limit records, or is as large as any page
-// may be.
+// full reports whether the page has limit records or has reached the maximum size
+// of a page.
 func (p *Page) full(limit int) bool {
 	return len(p.Records) >= min(limit, PageRecords) || p.bytes >= pageBytes
 }
 
-// Page reads a page of a stream. A gap between revisions is an error. Only a
-// scavenged beginning may be missing.
+// Page reads a page of a stream. A gap between revisions is an error, but a
+// scavenge may have removed the beginning of the stream.
 func (s *Store) Page(stream string, v View, r Range) (Page, error) {
 	low, high := r.bounds(v)
 	next, step := low, uint64(1)
@@ -111,7 +111,7 @@ func (s *Store) Page(stream string, v View, r Range) (Page, error) {
 	p, err := s.ReadPage(stream, v, r, func(revision, position uint64) (record.Record, bool, error) {
 		if revision != next {
 			found := revision
-			if r.Backwards { // lower revisions exist, so a scavenge did not leave this gap
+			if r.Backwards { // lower revisions still exist, so a scavenge did not leave this gap
 				found = math.MaxUint64
 			}
 			if err := s.skipped(stream, next, found); err != nil {
@@ -122,7 +122,7 @@ func (s *Store) Page(stream string, v View, r Range) (Page, error) {
 		return s.event(stream, revision, position)
 	})
 	lowestSeen := next + 1
-	if err == nil && r.Backwards && p.End && next != high && lowestSeen > low { // the rest must have been scavenged
+	if err == nil && r.Backwards && p.End && next != high && lowestSeen > low { // the remaining revisions must have been scavenged
 		err = s.skipped(stream, next, lowestSeen)
 	}
 	return p, err

@@ -19,8 +19,8 @@ type Reader struct {
 	Categories *categories.Categories
 }
 
-// Await waits until a stream is complete up to a position. Only link streams
-// may have to catch up.
+// Await waits until a stream is complete up to a position. A stored stream is
+// always complete, but a link stream may have to catch up.
 func (s *Reader) Await(ctx context.Context, stream string, within uint64) error {
 	if !categories.IsDerived(stream) {
 		return nil
@@ -68,7 +68,7 @@ func (s *Reader) Page(stream string, v storage.View, r storage.Range) (storage.P
 	return s.Store.Page(stream, v, r)
 }
 
-// Watch returns a watcher that wakes when the stream may have new events. The
+// Watch returns a watcher that is signaled when the stream may have new events. The
 // caller must call stop once.
 func (s *Reader) Watch(stream string) (w *openlog.Watcher, stop func()) {
 	if categories.IsDerived(stream) {
@@ -77,8 +77,8 @@ func (s *Reader) Watch(stream string) (w *openlog.Watcher, stop func()) {
 	return s.Tail.Watch(stream)
 }
 
-// LinkTargets resolves links. It looks up each target stream only once, so that
-// all links in one response show the same state.
+// LinkTargets resolves links. It looks up each target stream only once, so that all
+// links in one response show the stream in the same state.
 type LinkTargets struct {
 	streams *Reader
 	within  uint64

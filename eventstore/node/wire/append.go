@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Field numbers of AppendReq and of the messages in it.
+// These are the field numbers of AppendReq and of the messages in it.
 const (
 	fieldAppendOptions  = 1
 	fieldAppendProposed = 2
@@ -30,11 +30,11 @@ const (
 )
 
 // decodeAppend decodes the messages of a usual append: options with an exact
-// revision, and events. It returns false for every other message. The protobuf
-// library then decodes that message, or finds the error in it.
+// revision, and events. It returns false for every other message. The caller then
+// lets the protobuf library decode that message or find the error in it.
 //
-// The library needs reflection for each oneof and map entry. For an append, it
-// takes three times as long, which was a tenth of the node's CPU time.
+// The library uses reflection for each oneof and map entry, and so takes three
+// times as long to decode an append. That was a tenth of the node's CPU time.
 func decodeAppend(data []byte, m *api.AppendReq) bool {
 	field, message, rest := nextBytes(data)
 	switch {
@@ -151,7 +151,7 @@ func nextBytes(data []byte) (field protowire.Number, value, rest []byte) {
 	return field, value, data[n+size:]
 }
 
-// nextNumber is like nextBytes, for a field that is an integer.
+// nextNumber is like nextBytes, but for an integer field.
 func nextNumber(data []byte) (field protowire.Number, value uint64, rest []byte) {
 	field, kind, n := protowire.ConsumeTag(data)
 	if n < 0 || kind != protowire.VarintType {

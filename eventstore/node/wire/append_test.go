@@ -41,8 +41,8 @@ func TestUsualAppendsAreDecodedByHand(t *testing.T) {
 	}
 }
 
-// The codec decodes every message as the protobuf library does, or returns the
-// same error.
+// For every message, the codec returns the same result or error as the protobuf
+// library.
 func FuzzDecodeAppend(f *testing.F) {
 	usual := usualAppend(f)
 	options, event := usual[0], usual[1]

@@ -1,6 +1,6 @@
 // Package wire translates between records and EventStoreDB's protocol: events as
 // protobuf bytes, errors as gRPC statuses with trailers, and the parts of requests
-// that several services share (names, ids, filters, starts). It keeps no state.
+// that several services share (names, ids, filters, starts). It has no state.
 package wire
 
 import (
@@ -21,8 +21,8 @@ import (
 // The node encodes events by hand, without message objects.
 type Frame []byte
 
-// codec is gRPC's own protobuf codec, but passes frames through unchanged, and
-// decodes usual appends by hand.
+// codec is gRPC's own protobuf codec, except that it passes frames through
+// unchanged and decodes usual appends by hand.
 type codec struct{ encoding.CodecV2 }
 
 // NewCodec returns the codec of the node's servers.
@@ -42,7 +42,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return c.CodecV2.Unmarshal(data, v)
 }
 
-// Field numbers of ReadResp and of the messages in it.
+// These are the field numbers of ReadResp and of the messages in it.
 const (
 	fieldRespEvent = 1
 
@@ -66,7 +66,7 @@ const (
 	fieldUUIDString     = 2
 )
 
-// AppendReadEvent encodes a ReadResp with an event, for a read or a subscription.
+// AppendReadEvent encodes an event as a ReadResp, for a read or a subscription.
 func AppendReadEvent(buf []byte, r record.Resolved, textIDs bool) []byte {
 	return appendEvent(buf, r, textIDs, nil)
 }
@@ -98,7 +98,7 @@ func appendEvent(buf []byte, r record.Resolved, textIDs bool, more []byte) []byt
 	return append(appendVarint(buf, fieldEventCommit, position), more...)
 }
 
-// The metadata keys of an event in the protocol, and their values.
+// These are the metadata keys of an event in the protocol, and their values.
 const (
 	MetaType        = "type"
 	MetaContentType = "content-type"
@@ -164,7 +164,7 @@ func appendUUID(buf []byte, id uuid.UUID, text bool) []byte {
 }
 
 // fieldSize returns the length of a field with n bytes of content. All field
-// numbers here have one byte.
+// numbers in this package fit in one byte.
 func fieldSize(n int) int { return 1 + protowire.SizeBytes(n) }
 
 func varintSize(v uint64) int { return 1 + protowire.SizeVarint(v) }

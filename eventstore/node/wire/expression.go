@@ -12,11 +12,12 @@ const expressionSize = 256 << 10
 
 // expression is a regular expression for names, in the syntax of Go's package
 // regexp. After a leading ^ or \A, it may also have negative lookaheads, as in
-// ^(?!\$).*, because some clients exclude events in this way. Go's engine has no
-// lookaheads, so that its time is linear. A lookahead at the start of the text needs
-// none: it only means that another expression does not match there.
+// ^(?!\$).*, because some clients exclude events in this way. Go's engine does not
+// support lookaheads, because it guarantees linear time. But a lookahead at the
+// start of the text does not need that support: it only means that another
+// expression does not match there.
 type expression struct {
-	excluded []*regexp.Regexp // must not match at the start
+	excluded []*regexp.Regexp // these must not match at the start
 	included *regexp.Regexp
 }
 
@@ -58,7 +59,7 @@ func (e *expression) matches(text string) bool {
 
 const lookahead = "(?!"
 
-// cutAnchor cuts off the anchor before a lookahead.
+// cutAnchor splits off the anchor before a lookahead.
 func cutAnchor(text string) (anchor, rest string) {
 	for _, anchor := range []string{"^", `\A`} {
 		if rest, ok := strings.CutPrefix(text, anchor); ok && strings.HasPrefix(rest, lookahead) {
@@ -69,8 +70,9 @@ func cutAnchor(text string) (anchor, rest string) {
 }
 
 // topLevel returns the index of the first c outside of groups, character classes,
-// quotes and escapes, or -1. If c is a closing parenthesis, it returns the first one
-// that closes no group in the text.
+// quotes and escapes, or -1 if there is none. If c is a closing parenthesis,
+// topLevel returns the index of the first one that has no opening parenthesis in
+// the text.
 func topLevel(text string, c byte) int {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -91,7 +93,7 @@ func topLevel(text string, c byte) int {
 	return -1
 }
 
-// escapeEnd returns the index of the last byte of an escape or of a quote, \Q…\E.
+// escapeEnd returns the index of the last byte of an escape, or of a quote (\Q…\E).
 func escapeEnd(text string, i int) int {
 	if !strings.HasPrefix(text[i:], `\Q`) {
 		return i + 1

@@ -75,7 +75,7 @@ func TestLookaheads(t *testing.T) {
 	}
 }
 
-// A large filter is rejected before it is compiled. Once compiled, the repetition
+// A large filter is rejected before it is compiled. The repetition in this one
 // would need 129 MB.
 func TestLargeFilters(t *testing.T) {
 	for name, f := range map[string]*persistent.CreateReq_AllOptions_FilterOptions_Expression{
@@ -100,9 +100,10 @@ func TestLargeFilters(t *testing.T) {
 	require.NoError(t, stored.Compile(), "a filter that an earlier version stored")
 }
 
-// A lookahead at the start means: the text does not match the excluded expression at
-// its start, and matches the rest there. The reference evaluates the two parts
-// separately, so that it does not depend on where the parser splits the expression.
+// A lookahead at the start means that, at its start, the text does not match the
+// excluded expression but matches the expression after the lookahead. The test
+// evaluates these two parts separately, so that it does not depend on where the
+// parser splits the expression.
 func FuzzLookahead(f *testing.F) {
 	for _, seed := range [][3]string{
 		{`\$.+$|PersistentConfig\d+$`, ``, "$metadata"},
@@ -127,7 +128,7 @@ func FuzzLookahead(f *testing.F) {
 		x, y := part(excluded), part(included)
 		e, err := newExpression(`^(?!`+excluded+`)`+included, expressionSize)
 		switch {
-		case x == nil || y == nil: // the split may be another one, as in `a)b(?:c`
+		case x == nil || y == nil: // the parser may split the text elsewhere, for example in `a)b(?:c`
 		case err != nil && strings.Contains(err.Error(), "too large"):
 		case err != nil && strings.Contains(included, "|"):
 			require.ErrorContains(t, err, "in a group")

@@ -8,8 +8,8 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// Filter selects events of $all by the name of their stream or by their type. It
-// looks at records as they are stored: at a link, not at its target. Persistent
+// Filter selects events of $all by the name of their stream or by their type. If a
+// record is a link, the filter tests the link and not its target. Persistent
 // subscriptions store their filters as JSON.
 type Filter struct {
 	ByType   bool        `json:"byType,omitempty"`
@@ -57,8 +57,9 @@ func (f *Filter) compile(largest int) (err error) {
 	return err
 }
 
-// filterSize limits the texts of a filter, in bytes. A filter stays in memory as long
-// as its subscription is open, and the node compares each event with it.
+// filterSize limits the total size of the texts in a filter, in bytes. A filter
+// stays in memory as long as its subscription is open, and the node compares each
+// event with it.
 const filterSize = 16 << 10
 
 func (f *Filter) size() int {

@@ -31,7 +31,8 @@ func EventID(m *shared.UUID) (uuid.UUID, error) {
 	return id, nil
 }
 
-// StructuredUUID returns an id in the protocol's form of two integers.
+// StructuredUUID returns an id in the protocol's form that consists of two
+// integers.
 func StructuredUUID(id uuid.UUID) *shared.UUID {
 	most, least := UUIDBits(id)
 	return &shared.UUID{Value: &shared.UUID_Structured_{Structured: &shared.UUID_Structured{
@@ -55,9 +56,9 @@ func StreamName(m *shared.StreamIdentifier) (string, error) {
 	return name, nil
 }
 
-// Start is the start of a read or a subscription. At is the revision or
-// position of a FromExactly start. Prepare is the prepare position of a start
-// in $all. Only subscriptions use it.
+// Start is the start of a read or a subscription. At is the revision or position of
+// a FromExactly start. Prepare is the prepare position of a start in $all, which
+// only subscriptions use.
 type Start struct {
 	Kind        startKind
 	At, Prepare uint64
@@ -72,8 +73,9 @@ const (
 	FromExactly
 )
 
-// ReadStart reads a start from options. If they ask for neither the start nor the
-// end, the parameter at is the revision or position to start from.
+// ReadStart reads a start from a request's options. If the options ask for neither
+// the start nor the end, the parameter at is the revision or position to start
+// from.
 func ReadStart(options interface {
 	GetStart() *shared.Empty
 	GetEnd() *shared.Empty

@@ -19,8 +19,8 @@ import (
 
 // Limits that clients see.
 const (
-	// MaxAppend is how many bytes one call may append. Data and metadata count
-	// once, types twice.
+	// MaxAppend is the maximum size of one append, in bytes: the data, the
+	// metadata, and twice the length of the types.
 	MaxAppend = 1 << 20
 
 	// MaxMessage is the maximum size of a message to a service other than
@@ -28,8 +28,8 @@ const (
 	MaxMessage = 4 << 20
 )
 
-// Refusal is an error that the caller caused, as the client sees it: a status,
-// and trailers with the details.
+// Refusal is an error that the caller caused, in the form that the client gets: a
+// status, and trailers with the details.
 type Refusal struct {
 	Code     codes.Code
 	Message  string
@@ -38,7 +38,7 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Message }
 
-// IsTooLarge reports whether an append was rejected for its size.
+// IsTooLarge reports whether an append was rejected because of its size.
 func (r *Refusal) IsTooLarge() bool { return r.trailers.Get("maximum-append-size") != nil }
 
 // Refuse returns a Refusal whose trailers name an exception of EventStoreDB and
@@ -51,7 +51,7 @@ func Refuse(code codes.Code, message, exception string, details ...string) error
 	return &Refusal{code, message, trailers}
 }
 
-// Invalid returns a Refusal of a malformed request.
+// Invalid returns a Refusal for a malformed request.
 func Invalid(format string, args ...any) error {
 	return &Refusal{Code: codes.InvalidArgument, Message: fmt.Sprintf(format, args...)}
 }
@@ -105,8 +105,8 @@ func printable(text string) string {
 	return b.String()
 }
 
-// Status converts any error to the status that the client of a call gets, and sets
-// the call's trailers. It logs an error that the client did not cause.
+// Status converts any error to the status that the client gets, and sets the call's
+// trailers. It logs an error that the client did not cause.
 func Status(ctx context.Context, logger *slog.Logger, err error) error {
 	if err == nil {
 		return nil
@@ -115,7 +115,7 @@ func Status(ctx context.Context, logger *slog.Logger, err error) error {
 	switch {
 	case errors.As(err, &r):
 		if r.trailers != nil {
-			_ = grpc.SetTrailer(ctx, r.trailers) // fails only outside of a call
+			_ = grpc.SetTrailer(ctx, r.trailers) // this fails only outside of a call
 		}
 		return status.Error(r.Code, r.Message)
 	case errors.Is(err, lifecycle.ErrClosed), errors.Is(err, lifecycle.ErrFailed):
@@ -123,7 +123,7 @@ func Status(ctx context.Context, logger *slog.Logger, err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return status.FromContextError(err).Err()
 	}
-	if s, ok := status.FromError(err); ok { // gRPC's own error for a broken connection
+	if s, ok := status.FromError(err); ok { // this is gRPC's own error for a broken connection
 		return s.Err()
 	}
 	logger.Error("read the log", "error", err)

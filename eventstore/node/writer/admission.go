@@ -6,31 +6,32 @@ import (
 	"hexarena/eventstore/node/lifecycle"
 )
 
-// tiers limits the memory that unanswered appends use, in all connections together.
-// Each tier admits a number of calls of up to a certain size. While the
-// admitted events are being written, they use the same amount of memory again.
-// The node does not read from a call that waits for admission, so the client of
-// the call has to wait too.
+// tiers limits the memory that the unanswered appends of all connections use
+// together. Each tier admits a limited number of calls up to a certain size. While
+// the admitted events are being written, they use the same amount of memory again.
+// The node does not read from a call that is waiting for admission, so the client
+// has to wait too.
 var tiers = [...]struct{ calls, bytes int }{
 	{2048, 16 << 10},
 	{32, 2 << 20},
-	{1, 64 << 20}, // more than the largest append, even one of very small events
+	{1, 64 << 20}, // more than the largest append needs, even if its events are very small
 }
 
 // eventCost is the memory that an event uses besides its strings, in bytes.
 const eventCost = 128
 
-// Admission bounds the appends that are in progress. A call takes a slot before
-// it receives its events, and a slot of a higher tier when its events exceed
-// the current tier. A call keeps its slot while it waits for a larger one. A
-// call in the highest tier waits only for its own client and the disk. So slots
-// always become free. Safe for concurrent use.
+// Admission limits the appends that are in progress. A call takes a slot before it
+// receives its events. When its events exceed the slot's tier, it takes a slot of a
+// higher tier, and keeps the lower one while it waits. A call in the highest tier
+// waits only for its own client and the disk, so slots always become free. An
+// Admission is safe for concurrent use.
 type Admission struct {
 	slots [len(tiers)]chan struct{}
 	life  *lifecycle.Lifecycle
 }
 
-// NewAdmission returns the admission of a node: all its connections share it.
+// NewAdmission returns the Admission of a node. All connections of the node share
+// it.
 func NewAdmission(life *lifecycle.Lifecycle) *Admission {
 	a := &Admission{life: life}
 	for i := range a.slots {

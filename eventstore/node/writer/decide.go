@@ -9,8 +9,8 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// decide answers a request and adds its records to the current group. An error
-// means that the log cannot be read or written.
+// decide returns the outcome of a request and adds the request's records to the
+// current group. An error means that the log cannot be read or written to.
 func (w *Writer) decide(r *Request) (Outcome, error) {
 	h, err := w.head(r.Stream)
 	if err != nil {
@@ -72,8 +72,8 @@ func (w *Writer) compare(r *Request, h storage.Head) (retry *Outcome, fits bool,
 }
 
 // compareRecent looks up the ids of an append among the remembered ids. If the
-// first id is unknown, the append is new. If the first id is known, all ids
-// must be known, and in their stored order.
+// first id is unknown, the append is new. If the first id is known, all other ids
+// must be known too, and must be in their stored order.
 func (w *Writer) compareRecent(r *Request) (retry *Outcome, fits bool, err error) {
 	var last eventAt
 	for i, e := range r.Events {
@@ -132,7 +132,7 @@ func (w *Writer) append(r *Request, h storage.Head) (Outcome, error) {
 }
 
 // undelete makes a soft-deleted stream visible again. Events below the revision
-// first stay hidden. The rest of the stream's metadata does not change.
+// first stay hidden. All other metadata of the stream stays unchanged.
 func (w *Writer) undelete(stream string, first int64) error {
 	meta, err := w.head(record.MetadataPrefix + stream)
 	if err != nil {
@@ -148,7 +148,7 @@ func (w *Writer) undelete(stream string, first int64) error {
 	return err
 }
 
-// described updates the remembered head after a stream got new metadata. New
+// described updates the remembered head of a stream that has new metadata. New
 // metadata undeletes a soft-deleted stream, but its old events stay hidden.
 func (w *Writer) described(stream, data string) error {
 	h, err := w.head(stream)
@@ -210,9 +210,9 @@ func fitsDelete(r *Request, h storage.Head) bool {
 	return r.Expected == h.Last
 }
 
-// head returns the end of a stream, including everything that the writer has
-// added. The writer always remembers the streams of the current group, because
-// it added them last.
+// head returns the end of a stream, including everything that the writer has added.
+// The writer always remembers the heads of the streams in the current group,
+// because it added them last.
 func (w *Writer) head(stream string) (storage.Head, error) {
 	if h, ok := w.heads.Get(stream); ok {
 		return h, nil

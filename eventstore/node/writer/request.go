@@ -2,7 +2,7 @@ package writer
 
 import "github.com/google/uuid"
 
-// Expectations other than an exact revision.
+// These are the expectations other than an exact revision.
 const (
 	NoStream     = -1
 	Any          = -2
@@ -29,7 +29,7 @@ const (
 	Tombstone
 )
 
-// Proposed is an event to append. The writer keeps its strings.
+// Proposed is an event to append. The writer keeps references to its strings.
 type Proposed struct {
 	ID       uuid.UUID
 	JSON     bool
@@ -38,12 +38,12 @@ type Proposed struct {
 	Metadata string
 }
 
-// Outcome is the answer to a request. The zero Verdict means that the request
-// was stored.
+// Outcome is the result of a request. The zero Verdict means that the request was
+// stored.
 type Outcome struct {
 	Verdict  Verdict
-	Current  int64  // the stream's last revision, -1 for no stream; not set for StreamDeleted
-	Position uint64 // of the last event; 0 if it is unknown
+	Current  int64  // the stream's last revision, or -1 if the stream does not exist; not set for StreamDeleted
+	Position uint64 // position of the last event; 0 if it is unknown
 }
 
 // Verdict is the writer's decision.

@@ -1,6 +1,6 @@
-// Package writer is the write path of the log. Begin and Submit hand a request to
-// the writer. Await returns the outcome once it is durable. The comment on Writer
-// explains the path from admission to acknowledgment.
+// Package writer is the write path of the log. Begin passes a request to the
+// writer, and Await returns the outcome once it is durable. Submit does both. The
+// comment on Writer explains the path from admission to acknowledgment.
 package writer
 
 import (
@@ -20,49 +20,49 @@ import (
 
 // Bounds of the writer.
 const (
-	groupBytes = 4 << 20 // a group that has grown beyond this is committed
-	knownHeads = 1 << 15 // streams whose head is remembered; up to twice as many
-	knownIDs   = 1 << 16 // event ids that are remembered; up to twice as many
-	warmIDs    = 1 << 13 // event ids that are read when the log is opened
+	groupBytes = 4 << 20 // a group that exceeds this size is committed
+	knownHeads = 1 << 15 // the writer remembers the heads of at least this many streams, and of at most twice as many
+	knownIDs   = 1 << 16 // the writer remembers at least this many event ids, and at most twice as many
+	warmIDs    = 1 << 13 // how many event ids the writer reads when the log is opened
 )
 
-// Writer owns the write path of the log: every append and every delete passes
+// Writer owns the write path of the log. Every append and every delete passes
 // through its goroutine.
 //
 //	call ─► admission ─► queue ─► decide ─► group ─► commit ─► sync ─► publish ─► answer
 //	        (caller)              └─────────────── the writer's goroutine ──────────────┘
 //
-// Admission. A caller takes a slot before it receives events from its client,
-// so appends that are not answered yet use a bounded amount of memory. The slot
-// is part of the request. The writer frees the slot just before it answers. If
-// Submit returns an error because its context ended, the writer still owns the
-// slot and frees it when the request's group is done.
+// Admission. A caller takes a slot before it receives events from its client, so
+// unanswered appends use a limited amount of memory. The slot is part of the
+// request. The writer frees the slot just before it answers. If Submit returns an
+// error because its context ended, the writer still owns the slot, and frees it
+// when the request's group is done.
 //
-// Decide. Begin adds the request to an unbounded queue (admission bounds it).
-// The goroutine takes the whole queue and decides its requests one after
-// another, in the order of their arrival. A decision compares the expected
-// revision with the stream's head, recognizes retries by event id, and adds
-// records to the current group. This is the only goroutine that assigns
-// positions, revisions and creation times. It therefore needs no locks, and
-// each of the three numbers never decreases along the log. A rejected request
-// adds no record, but its answer joins the group as well. The answer may depend
-// on a record of the same group, or of an earlier group that is not synced yet.
+// Decide. Begin adds the request to an unbounded queue (admission bounds it). The
+// goroutine takes the whole queue and decides the requests one after another, in
+// the order of their arrival. A decision compares the expected revision with the
+// stream's head, recognizes retries by event id, and adds records to the current
+// group. Only this goroutine assigns positions, revisions and creation times. It
+// therefore needs no locks, and positions and creation times never decrease along
+// the log. A rejected request adds no record, but its answer waits for the group
+// too, because it may depend on a record of this group or of an earlier group that
+// is not synced yet.
 //
-// Group commit. After the last request of the queue, or when the group exceeds
-// groupBytes, the group is committed: one Pebble batch contains all its records
-// and index entries. So the log has either all records of a request or none.
-// Records of the current group cannot be read from the store yet. So a second
-// request for a stream that the group has written commits the group first.
-// commit hands the batch to Pebble, which appends it to its write-ahead log, and
-// does not wait for the sync.
+// Group commit. The writer commits the group after the last request of the queue,
+// or when the group exceeds groupBytes. One Pebble batch contains all records and
+// index entries of the group, so the log has either all records of a request or
+// none. Until the commit, the records cannot be read from the store. So before the
+// writer decides another request for a stream in the group, it commits the group.
+// The method commit passes the batch to Pebble, which appends it to its write-ahead
+// log. It does not wait for the sync.
 //
 // Sync and acknowledgment. When all requests of the queue are committed, the
-// goroutine waits until the batch of each group is on disk, in the order of their
-// commit. One sync of the disk often covers all of them. Meanwhile new requests
-// arrive in the queue, and share the next sync. After the sync of a group, the
-// goroutine publishes its records in the tail, which shows them to readers and
-// wakes subscribers. Only then does it answer the requests. Nobody, neither the
-// caller nor any reader, ever sees an event that a power loss could remove.
+// goroutine waits until the batch of each group is on disk, in the order of the
+// commits. One sync of the disk often covers all of them. The requests that arrive
+// during a sync share the next one. After the sync of a group, the goroutine
+// publishes its records in the tail, which shows them to readers and wakes
+// subscribers. Only then does it answer the requests. So neither callers nor
+// readers ever see an event that a power loss could remove.
 //
 // Failures. There are three kinds:
 //
@@ -74,10 +74,10 @@ const (
 //   - The first failure to read, write or sync the log is final. Lifecycle.Fail
 //     records it, no matter whether the writer, Pebble in the background, or the
 //     disk guard found it. After that the writer acknowledges and publishes
-//     nothing, even if later syncs succeed: the kernel may have dropped the
-//     pages of a failed sync, so a retried sync proves nothing. All waiting
-//     callers get ErrFailed with an unknown outcome. Serve returns the cause,
-//     the process exits, and the next Open reads what is really on disk.
+//     nothing, even if later syncs succeed: the kernel may have dropped the pages
+//     of a failed sync, so a later sync that succeeds proves nothing. All waiting
+//     callers get ErrFailed with an unknown outcome. Serve returns the cause, the
+//     process exits, and the next Open reads what is actually on disk.
 //
 // docs/durability.md explains what the node guarantees to clients.
 type Writer struct {
@@ -88,7 +88,7 @@ type Writer struct {
 	closed bool
 	wake   *openlog.Watcher // wakes the writer's goroutine
 
-	// The writer's goroutine owns these fields.
+	// Only the writer's goroutine uses these fields.
 	next      uint64 // the next record's position
 	created   int64  // the last record's creation time
 	heads     *recent.Map[string, storage.Head]
@@ -149,8 +149,8 @@ func (w *Writer) Submit(ctx context.Context, r *Request) (Outcome, error) {
 	return w.Await(ctx, r)
 }
 
-// Begin queues a request behind all earlier ones. From then on the writer owns
-// the request's slot, even if Begin returns an error.
+// Begin adds a request to the end of the queue. The writer then owns the request's
+// slot, even if Begin returns an error.
 func (w *Writer) Begin(r *Request) error {
 	r.done = make(chan Outcome, 1)
 	if !w.enqueue(r) {
@@ -213,7 +213,7 @@ func (w *Writer) take() (queue []*Request, closed bool) {
 
 func (w *Writer) run() {
 	for range w.wake.Wake() {
-		runtime.Gosched() // calls that are ready queue their requests first, and share the sync
+		runtime.Gosched() // let calls that are ready queue their requests, so that they share the sync
 		queue, closed := w.take()
 		for _, r := range queue {
 			w.handle(r)
@@ -226,7 +226,7 @@ func (w *Writer) run() {
 	}
 }
 
-// handle decides one request, in the current group or in a new one.
+// handle decides one request and adds it to the current group, or to a new one.
 func (w *Writer) handle(r *Request) {
 	if _, ok := w.group.touched[record.OriginalOf(r.Stream)]; ok || w.group.bytes > groupBytes {
 		w.commit()
@@ -244,7 +244,7 @@ func (w *Writer) handle(r *Request) {
 
 func newGroup() *group { return &group{touched: make(map[string]struct{})} }
 
-// commit hands the records of the current group to Pebble.
+// commit passes the records of the current group to Pebble.
 func (w *Writer) commit() {
 	g := w.group
 	if len(g.answers) == 0 {
@@ -325,7 +325,8 @@ func (w *Writer) record(stream string, revision int64, e *Proposed) record.Recor
 	}
 }
 
-// The writer remembers where in a stream it stored each recent event id.
+// With these types, the writer remembers in which place of a stream it stored each
+// recent event id.
 type (
 	eventKey struct {
 		id     uuid.UUID

@@ -1,6 +1,5 @@
-// Package writes answers the calls that change streams: Append, BatchAppend,
-// Delete and Tombstone. It checks the requests of clients and passes them to
-// the writer.
+// Package writes handles the calls that change streams: Append, BatchAppend, Delete
+// and Tombstone. It checks the requests of clients and passes them to the writer.
 package writes
 
 import (
@@ -16,11 +15,11 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// discarded is how many bytes of a rejected call the node receives and drops,
-// so that a sending client can read the error.
+// After the node has rejected a call, it receives and drops up to this many more
+// bytes, so that a client that is still sending can read the error.
 const discarded = 32 << 20
 
-// Writes answers Append, BatchAppend, Delete and Tombstone.
+// Writes handles Append, BatchAppend, Delete and Tombstone.
 type Writes struct {
 	*writer.Writer
 	ReadOnly   bool // reject every call
@@ -155,8 +154,8 @@ func utf16Len(text string) int {
 	return n
 }
 
-// writableName reads the name of a stream that a client may write. Clients may
-// not write link streams.
+// writableName reads a stream's name, and rejects link streams, because clients
+// must not write to them.
 func writableName(m *shared.StreamIdentifier) (string, error) {
 	name, err := wire.StreamName(m)
 	if err == nil && categories.IsDerived(name) {
@@ -165,7 +164,8 @@ func writableName(m *shared.StreamIdentifier) (string, error) {
 	return name, err
 }
 
-// expecting is the part that the options of Append, Delete and Tombstone share.
+// expecting contains the methods that the options of Append, Delete and Tombstone
+// have in common.
 type expecting interface {
 	GetRevision() uint64
 	GetNoStream() *shared.Empty
@@ -217,8 +217,8 @@ func appendResponse(r *writer.Request, out writer.Outcome) *api.AppendResp {
 	return &api.AppendResp{Result: &api.AppendResp_Success_{Success: success}}
 }
 
-// wrongVersionResponse returns a response with both revisions, in the fields
-// for clients before and after version 20.6.1.
+// wrongVersionResponse returns a response with both revisions. It sets the fields
+// for clients before version 20.6.1 and those for later clients.
 func wrongVersionResponse(expected, current int64) *api.AppendResp_WrongExpectedVersion {
 	m := &api.AppendResp_WrongExpectedVersion{}
 	empty := &shared.Empty{}

@@ -22,8 +22,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// Bounds of BatchAppend: how long an append may wait for its answer, how many
-// incomplete appends one call may have, and how many calls may be open.
+// These are the limits of BatchAppend: how long an append may wait for its answer,
+// how many incomplete appends one call may have, and how many calls may be open.
 const (
 	batchDeadline = 2 * time.Second
 	batchesOpen   = 1024
@@ -32,15 +32,15 @@ const (
 )
 
 // batches is one call to BatchAppend. The client sends several appends, in messages
-// that may be interleaved, and does not wait for their answers. An error of one
-// append is sent as the answer to that append, and the call continues. The writer
-// decides the appends in the order in which they become complete.
+// that may be interleaved, and does not wait for their answers. If an append fails,
+// the node sends the error as the answer to that append, and the call continues.
+// The writer decides the appends in the order in which they become complete.
 type batches struct {
 	Writes
 	call  api.Streams_BatchAppendServer
 	open  map[uuid.UUID]*batch // by correlation id
 	bytes int                  // size of the events in open
-	begun *errgroup.Group      // complete appends that are not answered yet
+	begun *errgroup.Group      // complete appends that wait for their answers
 
 	sending sync.Mutex
 }
@@ -73,7 +73,7 @@ func (s Writes) BatchAppend(call api.Streams_BatchAppendServer) error {
 			err = b.take(m)
 		}
 		if err != nil {
-			_ = b.begun.Wait() // nothing may be sent after the call has ended
+			_ = b.begun.Wait() // no answer may be sent after the call has ended
 			return err
 		}
 	}
@@ -105,7 +105,7 @@ func (b *batches) take(m *api.BatchAppendReq) error {
 	return b.submit(one)
 }
 
-// begin reads the options, which are in the first message of an append.
+// begin reads an append's options, which are in its first message.
 func (b *batches) begin(m *api.BatchAppendReq) *batch {
 	o := m.GetOptions()
 	one := &batch{began: time.Now(), within: batchDeadline, answer: &api.BatchAppendResp{CorrelationId: m.GetCorrelationId()}}
@@ -146,8 +146,8 @@ func (one *batch) expect(o *api.BatchAppendReq_Options) (err error) {
 	return err
 }
 
-// readDeadline reads a deadline, in the form of clients before 21.10 or of
-// later clients.
+// readDeadline reads a deadline, in the form that clients before 21.10 send or in
+// the form that later clients send.
 func (one *batch) readDeadline(o *api.BatchAppendReq_Options, now time.Time) {
 	switch d := o.GetDeadlineOption().(type) {
 	case *api.BatchAppendReq_Options_Deadline:
@@ -207,11 +207,11 @@ func (b *batches) submit(one *batch) error {
 	return nil
 }
 
-// respond answers an append that was decided.
+// respond sends the answer to an append that the writer has decided.
 func (b *batches) respond(one *batch, out writer.Outcome) error {
 	switch out.Verdict {
 	case writer.WrongVersion:
-		return b.fail(one, codes.AlreadyExists, "the stream is at another revision", wrongVersionDetail(one.Expected, out.Current))
+		return b.fail(one, codes.AlreadyExists, "the stream is at a different revision", wrongVersionDetail(one.Expected, out.Current))
 	case writer.StreamDeleted:
 		return b.fail(one, codes.NotFound, "the stream is deleted", &shared.StreamDeleted{StreamIdentifier: one.answer.GetStreamIdentifier()})
 	}
@@ -231,8 +231,8 @@ func (b *batches) respond(one *batch, out writer.Outcome) error {
 	return b.send(one)
 }
 
-// refuse answers an append that was not decided. An error that the client did not
-// cause ends the call.
+// refuse sends an error as the answer to an append that the writer has not decided.
+// If the client did not cause the error, the error ends the call.
 func (b *batches) refuse(one *batch, why error) error {
 	var r *wire.Refusal
 	switch {

@@ -32,7 +32,7 @@ func (s Writes) Tombstone(ctx context.Context, m *api.TombstoneReq) (*api.Tombst
 
 var operations = map[writer.Act]string{writer.Delete: "Delete", writer.Tombstone: "Tombstone"}
 
-// remove deletes a stream in one of the two ways.
+// remove deletes a stream, either softly or with a tombstone.
 func (s Writes) remove(ctx context.Context, act writer.Act, id *shared.StreamIdentifier, o expecting, set bool) (position uint64, err error) {
 	expected, err := expectation(o, set)
 	if err != nil {
