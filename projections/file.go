@@ -20,9 +20,9 @@ import (
 // file.
 const maxReaders = 4
 
-// A commit survives a crash of the process. A crash of the machine may undo the
-// most recent commits, because synchronous=NORMAL syncs later. The model then
-// folds the events of those commits again.
+// With these settings, a commit survives a crash of the process. A crash of the
+// machine may undo the most recent commits, because synchronous=NORMAL syncs later.
+// The model then folds the events of those commits again.
 var (
 	writerPragmas = []string{
 		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-65536)",
@@ -43,10 +43,10 @@ type file struct {
 	removeOnClose bool                 // set if the file is damaged
 }
 
-// checkpoint is the position up to which a model's rows include all events.
+// checkpoint says up to which position a model's rows include all events.
 type checkpoint struct {
 	position eventstore.Position
-	anchor   anchor // an event at the position or after it
+	anchor   anchor // an event at or after the position
 }
 
 // anchor is an event that identifies the log. It is empty at position 0.
@@ -55,7 +55,7 @@ type anchor struct {
 	id       uuid.UUID
 }
 
-// unusableError says why a file must be replaced.
+// unusableError is the reason why a file must be replaced.
 type unusableError struct{ why string }
 
 func (e *unusableError) Error() string { return e.why }
@@ -232,7 +232,7 @@ func unusable(err error) bool {
 	return errors.As(err, &e) || damaged(err)
 }
 
-// damaged reports whether an error means that the file is not a sound database.
+// damaged reports whether an error means that the file is not a valid database.
 func damaged(err error) bool {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {

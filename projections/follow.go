@@ -19,13 +19,14 @@ const (
 )
 
 const (
-	idleInterval = 10 * time.Second // between checkpoints of an idle model
-	idleTimeout  = 2 * time.Second  // how long such a checkpoint waits for the log
+	idleInterval = 10 * time.Second // time between checkpoints of an idle model
+	idleTimeout  = 2 * time.Second  // how long a checkpoint of an idle model waits for the log
 	retryDelay   = time.Second      // wait before folding an event again after an outage
 	queueSize    = 1024             // maximum number of messages that wait for a model
 )
 
-// batch describes the events since the last commit. Runner.folding guards it.
+// batch describes the events that were folded since the last commit. Runner.folding
+// guards it.
 type batch struct {
 	tx     *Tx // nil if the batch is empty
 	events int
@@ -33,7 +34,7 @@ type batch struct {
 	last   anchor
 }
 
-// delivery is one result of a subscription.
+// delivery is a message or an error from a subscription.
 type delivery struct {
 	message eventstore.Message
 	err     error
@@ -256,9 +257,9 @@ func (r *Runner) stopOnFileError(tx *Tx, err error) error {
 	return r.fail(fmt.Errorf("projection %s: %s: %w", r.model.Name(), path(r.dir, r.model.Name()), err))
 }
 
-// checkpointIfIdle saves a checkpoint if the log has grown without selected
-// events, so that the next process does not reread that part of the log. The
-// checkpoint needs an event at or after its position to identify the log. If
+// checkpointIfIdle saves a checkpoint if the log has grown but contains no new
+// selected events. The next process then does not read that part of the log again.
+// The checkpoint needs an event at or after its position to identify the log. If
 // there is no such event, checkpointIfIdle does nothing.
 func (r *Runner) checkpointIfIdle(ctx context.Context) error {
 	r.folding.Lock()
@@ -307,7 +308,7 @@ func (r *Runner) mismatch(ctx context.Context) (why string, err error) {
 	case err == nil && !found:
 		return "the log ends before its checkpoint", nil
 	case err != nil || at != saved:
-		return "its checkpoint belongs to another log", nil //nolint:nilerr // a log rejects a position that it did not assign
+		return "its checkpoint belongs to another log", nil //nolint:nilerr // the log did not assign this position, so it belongs to another log
 	}
 	return "", nil
 }

@@ -12,7 +12,7 @@ import (
 
 // State describes a model's file.
 type State struct {
-	Position eventstore.Position // the rows include all events up to here; 0 if there are no rows
+	Position eventstore.Position // the rows include all events up to this position; 0 if there are no rows
 	Rebuild  string              // why the next process must fold the rows from scratch; empty if it can continue
 	Bytes    int64
 }

@@ -28,7 +28,7 @@ func Lock(dir string) (release func() error, err error) {
 	}
 	conn, err := db.Conn(context.Background())
 	if err == nil {
-		_, err = conn.ExecContext(context.Background(), "BEGIN EXCLUSIVE") // SQLite's own lock, because it works on every operating system
+		_, err = conn.ExecContext(context.Background(), "BEGIN EXCLUSIVE") // uses SQLite's own lock, because that works on every operating system
 	}
 	if err != nil {
 		db.Close()

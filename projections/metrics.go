@@ -14,7 +14,7 @@ type meter struct {
 	behind  atomic.Pointer[time.Time] // when the oldest uncommitted event arrived; nil if all events are committed
 }
 
-// markBehind records that there is an event to fold.
+// markBehind records that an event is waiting to be folded.
 func (m *meter) markBehind() {
 	if m.behind.Load() == nil {
 		now := time.Now()

@@ -29,7 +29,7 @@ type Schema struct {
 // Model is a read model. The Runner calls its methods one at a time. The model
 // itself must guard the state that it shares with its readers.
 type Model interface {
-	Name() string // the name of its file; must never change
+	Name() string // the name of the model's file; it must never change
 	Schema() Schema
 	Filter() eventstore.Filter
 
@@ -55,8 +55,8 @@ type Model interface {
 //
 //   - Idempotent: the Runner skips events up to the position that it has
 //     applied, so applying an event twice changes nothing.
-//   - Atomic: rows and checkpoint commit in one transaction, so a crash leaves
-//     the state after some event.
+//   - Atomic: rows and checkpoint commit in one transaction, so after a crash the
+//     rows and the checkpoint still belong to the same event.
 //   - Repeatable: rows depend only on events, so a rebuild produces the same
 //     bytes.
 type Runner struct {
@@ -69,11 +69,11 @@ type Runner struct {
 	folding    sync.Mutex // guards the fields below and calls to the model
 	file       *file
 	logChecked bool                // whether the Runner has checked that the file belongs to this log
-	applied    eventstore.Position // all selected events up to here are folded
+	applied    eventstore.Position // all selected events up to this position are folded
 	batch      batch
 
 	mu        sync.Mutex          // guards the fields below; lock it after folding, if both are needed
-	committed eventstore.Position // all selected events up to here can be read
+	committed eventstore.Position // all selected events up to this position can be read
 	changed   chan struct{}       // closed and replaced when committed or failed changes
 	failed    error               // why the model has stopped
 }
@@ -123,7 +123,7 @@ func (r *Runner) Sync(ctx context.Context) error {
 	return nil
 }
 
-// Wait returns once the selected event at a position can be read.
+// Wait returns once queries include the selected event at a position.
 func (r *Runner) Wait(ctx context.Context, p eventstore.Position) error {
 	for {
 		r.mu.Lock()
@@ -189,8 +189,8 @@ type stoppedError struct{ error }
 func (s *stoppedError) Is(target error) bool { return target == ErrStopped }
 func (s *stoppedError) Unwrap() error        { return s.error }
 
-// fail stops the model. If the model has already stopped, its first reason is
-// kept.
+// fail stops the model. If the model has already stopped, fail keeps the first
+// reason.
 func (r *Runner) fail(err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

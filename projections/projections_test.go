@@ -29,8 +29,8 @@ func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 // list is a model that stores the types of the events that it receives.
 type list struct {
 	version int
-	bad     string // the type of an event that the model rejects
-	broken  string // the type of an event whose write fails
+	bad     string // the type of events that the model rejects
+	broken  string // the type of events whose writes fail
 
 	mu        sync.Mutex
 	rows      *sql.DB
@@ -210,7 +210,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// counted is a log that counts the events that it delivers to subscribers.
+// counted is a log that counts the events delivered to its subscribers.
 type counted struct {
 	*memory.Log
 	delivered int
@@ -248,8 +248,8 @@ func TestRestartContinuesAtTheCheckpoint(t *testing.T) {
 	require.Empty(t, lines.String())
 }
 
-// Without this checkpoint, each new process would reread the whole part of the
-// log that has no selected events.
+// An idle model's checkpoint lets the next process skip the part of the log that
+// has no selected events.
 func TestIdleRunnerSavesACheckpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, log := t.TempDir(), memory.New()
@@ -277,7 +277,7 @@ func TestUnusableFileIsRebuilt(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		why    string // part of the only log line; empty: no check
+		why    string // part of the only log line; if it is empty, the test does not check the log
 		change func(t *testing.T, dir string, log *memory.Log) (*memory.Log, *list)
 	}{
 		"an unchanged file": {"", func(_ *testing.T, _ string, log *memory.Log) (*memory.Log, *list) { return log, &list{} }},

@@ -8,15 +8,15 @@ import (
 )
 
 // Tx is a transaction in which a model writes. It caches prepared statements by
-// their text, so pass values as arguments. Any error of a Tx rolls back the
-// transaction and stops the model.
+// their text, so pass values as arguments instead of including them in the text.
+// Any error of a Tx rolls back the transaction and stops the model.
 type Tx struct {
 	file *file
 	err  error // the first error
 }
 
-// begin opens a transaction. Its statements do not use a caller's context, so
-// that a cancellation cannot leave the transaction half done.
+// begin opens a transaction. Its statements do not use a caller's context, so that
+// cancelling the context cannot leave the transaction half done.
 func (f *file) begin() (*Tx, error) {
 	tx := &Tx{file: f}
 	return tx, tx.Exec("BEGIN IMMEDIATE")
@@ -78,4 +78,4 @@ func (t *Tx) commit(c checkpoint) error {
 	return err
 }
 
-func (t *Tx) rollback() { _ = t.Exec("ROLLBACK") } // if it fails, closing the file rolls back
+func (t *Tx) rollback() { _ = t.Exec("ROLLBACK") } // if this fails, closing the file rolls back

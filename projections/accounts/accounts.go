@@ -1,8 +1,8 @@
-// Package accounts loads and changes owners' accounts. It caches folded
-// accounts and reads only later events, because folding an account's whole
-// stream for each request would cost more than the request itself.
+// Package accounts loads and changes owners' accounts. Folding an account's whole
+// stream for each request would cost more than the request itself. So the package
+// caches folded accounts and reads only later events.
 //
-// Load returns an account that is at most [Stale] old and includes every Change
+// Load returns an account that is at most [Stale] old. It includes every Change
 // that has returned in this process. Run follows the events of all accounts. While
 // Run is running, Load returns cached accounts without reading the log. Otherwise,
 // each Load reads the log once. Change calls a decision with an account, and
@@ -31,7 +31,7 @@ const Stale = 700 * time.Millisecond
 
 const (
 	maxCached   = 16_384 // accounts
-	maxAttempts = 20     // attempts of one Change while other processes append to the same stream
+	maxAttempts = 20     // how often one Change is attempted while other processes append to the same stream
 )
 
 var kind = eventstore.Kind[owner.Account, owner.Event]{Decode: owner.Decode, Evolve: owner.Evolve}
@@ -51,14 +51,14 @@ type span struct{ from, until time.Time }
 // entry is one cached account.
 type entry struct {
 	stream  eventstore.StreamID
-	writing *semaphore.Weighted // for Change, because concurrent changes would only make each other retry
-	reading *semaphore.Weighted // for catchUp, so that concurrent calls wait and share one read
+	writing *semaphore.Weighted // held by Change, because concurrent changes would only make each other retry
+	reading *semaphore.Weighted // held by catchUp, so that concurrent calls wait and share one read
 
 	// Accounts.mu guards the fields below.
 	account owner.Account
 	next    eventstore.Revision // the first revision that is not folded
 	stored  eventstore.Revision // the first revision after the last event that Run has seen
-	current time.Time           // a time at which the account included all events; zero if unknown
+	current time.Time           // a time at which the account included all stored events; zero if unknown
 	address string              // the email address; empty if not read yet
 }
 
@@ -75,8 +75,8 @@ func newEntry(stream eventstore.StreamID) *entry {
 	return &entry{stream: stream, writing: semaphore.NewWeighted(1), reading: semaphore.NewWeighted(1)}
 }
 
-// weigh returns 1 for an account that exists, and otherwise 0. Clients can send
-// any id, so the cache must not keep accounts that do not exist.
+// weigh returns 1 for an account that exists, and 0 for one that does not. Clients
+// can send any id, so the cache must not keep accounts that do not exist.
 func (a *Accounts) weigh(e *entry) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -105,10 +105,10 @@ func (a *Accounts) Reload(ctx context.Context, ownerID string) (owner.Account, e
 	return account, err
 }
 
-// Change calls decide with an owner's account, and appends the returned events.
-// It returns the new account and the position of the last event, or 0 if there
-// are no events. Change may call decide more than once. If decide fails on a
-// cached account, Change reads the log and calls decide again. It returns an
+// Change calls decide with an owner's account, and appends the returned events. It
+// returns the new account and the position of the last event, or 0 if there are no
+// events. Change may call decide more than once. If decide returns an error for a
+// cached account, Change reads the log and calls decide again. Change returns an
 // error from decide unchanged.
 func (a *Accounts) Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error) {
 	e, release := a.cached.Use(streamOf(ownerID))
@@ -195,7 +195,7 @@ func (a *Accounts) readAddress(ctx context.Context, ownerID string) (string, err
 	return "", fmt.Errorf("%s contains no address", stream)
 }
 
-// errGap means that the cached account no longer matches the stream, for example
+// errGap means that the cached account does not match the stream, for example
 // because the log was restored from a backup.
 var errGap = errors.New("the stream does not continue after the last folded event")
 

@@ -91,7 +91,7 @@ func (l *countedLog) Append(ctx context.Context, id eventstore.StreamID, e event
 
 func now() eventstore.Metadata { return eventstore.Metadata{At: time.Now(), Correlation: "test"} }
 
-// does makes a decision that always returns the given events.
+// does returns a decision function that always returns the given events.
 func does(events ...owner.Event) func(owner.Account) ([]owner.Event, error) {
 	return func(owner.Account) ([]owner.Event, error) { return events, nil }
 }
@@ -120,8 +120,8 @@ func signUp(t require.TestingT, a *Accounts, ownerID string) {
 	change(t, a, ownerID, owner.SignedUp{OwnerID: ownerID, AddressHash: "h"})
 }
 
-// running starts Run in the synctest bubble, where it runs until the test ends.
-// Before it returns, running waits for the first probe.
+// running starts Run in the synctest bubble and waits for its first probe. Run
+// continues until the test ends.
 func running(t *testing.T, a *Accounts) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -317,8 +317,8 @@ func TestCacheEvictsLeastRecentlyUsed(t *testing.T) {
 	require.Equal(t, "5", load(t, a, "5").ID)
 }
 
-// The cache does not evict an entry during a Change. Otherwise, another call
-// would get a second entry and bypass the lock of that Change.
+// The cache does not evict an entry during a Change. If it did, another call would
+// get a second entry and bypass the lock of that Change.
 func TestEntryInUseIsNotEvicted(t *testing.T) {
 	log := newLog()
 	a := newAccounts(log, 1)
@@ -374,7 +374,7 @@ func TestFreshness(t *testing.T) {
 			log := newLog()
 			a, peer := newAccounts(log, 2), New(log)
 			running(t, a)
-			changed := map[string]time.Time{} // when a peer last changed an account
+			changed := map[string]time.Time{} // by account: when a peer last changed it
 			for i, step := range steps {
 				id := fmt.Sprint("owner-", owners[i])
 				event := owner.HandleChosen{Handle: fmt.Sprint("h", i)}

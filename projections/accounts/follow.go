@@ -38,8 +38,8 @@ func (a *Accounts) Run(ctx context.Context) {
 	}
 }
 
-// begin returns the position of the end of the log. Run misses no event after
-// that position.
+// begin returns the position of the end of the log. Run sees every event after that
+// position.
 func (a *Accounts) begin(ctx context.Context) (eventstore.Position, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -90,7 +90,7 @@ func (a *Accounts) probe(ctx context.Context, after eventstore.Position) (events
 	return next, nil
 }
 
-// reached notes that Run has folded all events up to a time.
+// reached records that Run has folded all events up to a time.
 func (a *Accounts) reached(at time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

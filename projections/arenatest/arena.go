@@ -1,8 +1,8 @@
 // Package arenatest writes the log of an arena for tests of read models: owners,
 // tables, whole games and their ratings. The events are the same as those of a real
-// arena. A test can stop a match at any point. Call New, Register and Complete
-// first. The package has its own clock, which advances by a second for each append,
-// so the same calls write the same log.
+// arena. A test can stop a match at any point. Start with New, Register and
+// Complete. The package has its own clock, which advances by a second for each
+// append, so the same calls write the same log.
 package arenatest
 
 import (
@@ -21,7 +21,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// The keys of every arena of this package.
+// Every arena of this package uses these keys.
 const (
 	platformKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 	seedKeyID   = "seed-key-1"
@@ -29,8 +29,8 @@ const (
 
 var seedKey = []byte("the seed key of the tests, 32 b.")
 
-// SeedKey returns the seed key with the given id, like the method in
-// adapters/secrets. Every Arena has the same seed key.
+// SeedKey returns the seed key with the given id, as the method in adapters/secrets
+// does. Every Arena has the same seed key.
 func SeedKey(id string) ([]byte, bool) { return seedKey, id == seedKeyID }
 
 // Arena writes a log. Only one goroutine may use it.
@@ -49,8 +49,8 @@ type Arena struct {
 	games   map[string]*Game
 }
 
-// New returns an arena that has not written any event. Its bots play at random. The
-// parameter chance is the seed of their random numbers.
+// New returns an arena that has not written any event. Its bots choose their moves
+// at random. The parameter chance is the seed of their random numbers.
 func New(t testing.TB, log eventstore.Log, chance uint64) *Arena {
 	return &Arena{
 		PlatformKey: platformKey, Nonce: func(s match.Seat) string { return "nonce of " + s.BotName },
@@ -65,7 +65,7 @@ func (a *Arena) Own(ownerID string, events ...owner.Event) {
 	store(a, owner.AccountStream(ownerID), events...)
 }
 
-// ID returns the id of the bot with a name.
+// ID returns the id of the bot with the given name.
 func ID(botName string) string { return uuid.NewSHA1(uuid.NameSpaceURL, []byte(botName)).String() }
 
 // Register registers bots of an owner and returns their ids.
@@ -80,7 +80,7 @@ func (a *Arena) Register(ownerID, mode string, names ...string) []string {
 	return ids
 }
 
-// Seat seats bots of a mode at tables and returns the matches.
+// Seat assigns bots of a mode to tables and returns the matches.
 func (a *Arena) Seat(mode string, botIDs ...string) []*Game {
 	a.t.Helper()
 	candidates := make([]ladder.Candidate, len(botIDs))

@@ -13,8 +13,9 @@ import (
 )
 
 // Game is a seated match. Events are the events of the match's stream, Times are
-// the times of these events, and State is their fold. Used is the time that each seat
-// has used, and Redial the part of redialing in the batch that was settled last.
+// the times of these events, and State is their fold. Used is the time that each
+// seat has used. Redial is the time spent redialing each seat in the batch that was
+// settled last.
 type Game struct {
 	ladder.Seating
 	State  match.Match
@@ -71,7 +72,7 @@ func (g *Game) Step() {
 	g.store(events...)
 }
 
-// charge counts the time of a batch.
+// charge adds the time of a batch to Used.
 func (g *Game) charge(outcomes []match.Outcome) {
 	g.Redial = nil
 	if g.Used == nil {
@@ -96,22 +97,22 @@ func (g *Game) Play(turn uint16) {
 	}
 }
 
-// PlayOut settles batches until the match is over. It does not append to the
+// PlayOut settles batches until the match is over. It appends nothing to the
 // ladder.
 func (g *Game) PlayOut() {
 	g.arena.t.Helper()
 	g.Play(math.MaxUint16)
 }
 
-// Claim appends an event that says that another referee has taken over the
-// match. This event is not public.
+// Claim appends the event that another referee has taken over the match. This event
+// is not public.
 func (g *Game) Claim() {
 	g.arena.t.Helper()
 	g.Redial = nil
 	g.store(match.Claimed{Player: "another"})
 }
 
-// Abort aborts the match. It does not append to the ladder.
+// Abort aborts the match. It appends nothing to the ladder.
 func (g *Game) Abort(why string) {
 	g.arena.t.Helper()
 	events, err := g.State.Cancel(why)

@@ -8,8 +8,8 @@ import (
 	"hexarena/domain/match/matchtest"
 )
 
-// player is a matchtest.Player. A clumsy player fails some decisions until it
-// resigns.
+// player is a matchtest.Player. A clumsy player fails some decisions, until the
+// strikes resign its seat.
 type player struct {
 	matchtest.Player
 	clumsy bool

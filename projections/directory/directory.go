@@ -1,9 +1,8 @@
-// Package directory is the read model that finds accounts by their keys and
-// bots. It also finds a bot's name, URL and status, and an owner's handle.
-// Every request and every tick uses the directory, so all its data is in
-// memory. After a restart, the directory restores this data from the rows. The
-// calls with which owners manage their accounts use projections/accounts
-// instead.
+// Package directory is the read model that finds accounts by their keys and bots.
+// It also finds a bot's name, URL and status, and an owner's handle. Every request
+// and every tick uses the directory, so all its data is in memory. After a restart,
+// the directory restores this data from the rows. The endpoints with which owners
+// manage their accounts use projections/accounts instead.
 package directory
 
 import (
@@ -23,12 +22,12 @@ type Bot struct {
 	Name         string
 	Mode         string
 	URL          string
-	Active       bool // the bot may be seated: neither the bot nor its owner is paused or suspended
+	Active       bool // whether the bot may be seated: neither the bot nor its owner is paused or suspended
 	Removed      bool
 	RegisteredAt time.Time
 
 	StatusChanged time.Time // when Active last changed
-	NoticeOwed    bool      // the arena paused the bot for misses, and no email to the owner is recorded yet
+	NoticeOwed    bool      // whether the arena paused the bot for misses, but has not recorded an email to the owner yet
 }
 
 // Key is a registered API key. It may be revoked, or its account may be deleted.
@@ -38,10 +37,10 @@ type Key struct {
 	PublicKey []byte // 32 bytes
 
 	Revoked    bool
-	NoticeOwed bool // the key moved to another account, and no email to the owner is recorded yet
+	NoticeOwed bool // whether the key moved to another account, but no email to the owner has been recorded yet
 }
 
-// Directory is the model. A projections.Runner folds it.
+// Directory is the model. A projections.Runner passes events to it.
 type Directory struct {
 	changed changed
 
@@ -82,8 +81,8 @@ func (d *Directory) Schema() projections.Schema {
 	return projections.Schema{Version: 2, Tables: tables}
 }
 
-// Filter implements projections.Model. It selects all events of accounts, because
-// a caller may wait for the position of any of them.
+// Filter implements projections.Model. It selects all account events, because a
+// caller may wait for the position of any of them.
 func (d *Directory) Filter() eventstore.Filter {
 	return eventstore.Filter{StreamPrefixes: []string{owner.AccountPrefix}}
 }
@@ -130,7 +129,7 @@ func (d *Directory) fold(ownerID string, e owner.Event, at time.Time) {
 	case owner.Deleted:
 		d.forget(ownerID)
 	default:
-		d.version-- // the event changes nothing in the directory
+		d.version-- // the event did not change the directory
 	}
 }
 

@@ -104,8 +104,8 @@ func TestDirectoryFollowsABot(t *testing.T) {
 	require.False(t, ok)
 }
 
-// key returns the registration of a key. Keys with the same n have the same public
-// key.
+// key returns the registration of a key. Registrations with the same n have the
+// same public key.
 func key(id string, n byte) owner.APIKeyRegistered {
 	return owner.APIKeyRegistered{KeyID: id, PublicKey: bytes.Repeat([]byte{n}, 32)}
 }
@@ -129,7 +129,7 @@ func TestKeysAndHandles(t *testing.T) {
 	}
 }
 
-// registrations returns the ids of the keys with a public key.
+// registrations returns the ids of all keys that have the same public key.
 func (w *followed) registrations(n byte) string {
 	var ids []string
 	for _, k := range w.dir.KeysOf(key("", n).PublicKey) {
@@ -255,7 +255,7 @@ func TestDirectoryStopsAtAnInvalidEvent(t *testing.T) {
 	}
 }
 
-// Other goroutines read the live directory while it folds. At the end, a
+// Other goroutines read the live directory while it folds events. At the end, a
 // rebuilt directory must be equal to the live one.
 func TestRebuildEqualsTheLiveDirectory(t *testing.T) {
 	w := newFollowed(t)

@@ -36,7 +36,7 @@ func (d *Directory) revokeKey(e owner.APIKeyRevoked) {
 	}
 }
 
-// keyNotified records that no email about a key is owed any more.
+// keyNotified records that an email about a key is no longer owed.
 func (d *Directory) keyNotified(id string) {
 	if k, ok := d.keys[id]; ok {
 		k.NoticeOwed = false
@@ -52,7 +52,7 @@ func (d *Directory) Key(id string) (Key, bool) {
 	return k, ok
 }
 
-// KeysOf returns the keys with a public key that are not revoked, in no
+// KeysOf returns all keys that have the given public key and are not revoked, in no
 // particular order. It includes the keys of deleted accounts.
 func (d *Directory) KeysOf(public []byte) []Key {
 	d.mu.RLock()

@@ -58,9 +58,9 @@ func (d *Directory) writeOwner(tx *projections.Tx, id string) error {
 	return tx.Exec("INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?)", id, handle, d.accounts[id].Suspended, deleted)
 }
 
-// writeBot writes the row of a bot, with the data in its owner's account. An
-// account does not contain removed bots, so for a removed bot, writeBot uses
-// the data in the directory.
+// writeBot writes the row of a bot from the data in its owner's account. An account
+// does not contain removed bots. So for a removed bot, writeBot uses the data in
+// the directory.
 func (d *Directory) writeBot(tx *projections.Tx, id string) error {
 	shown := d.bots[id]
 	b, ok := d.accounts[shown.OwnerID].Bot(id)
@@ -90,7 +90,7 @@ func (d *Directory) Load(rows *sql.DB) error {
 			return err
 		}
 	}
-	clear(d.changed.keys) // the rows are up to date
+	clear(d.changed.keys) // the rows are now up to date
 	return nil
 }
 

@@ -17,8 +17,8 @@ const (
 	Illegal = "illegal"
 )
 
-// Decision is one decision as the bot's owner sees it: the request, the answer and
-// the outcome. Fields that do not apply are null.
+// Decision is one decision in the form that the bot's owner sees: the request, the
+// answer and the outcome. Fields that do not apply are null.
 type Decision struct {
 	ID        int            `json:"id"`
 	Seq       int            `json:"seq"`  // the seq of the public event that closed the decision
@@ -50,8 +50,8 @@ func (h *History) SeatOf(botID string) (seat int, ok bool) {
 	return 0, false
 }
 
-// Decisions returns a seat's closed decisions in order. Decisions of an open
-// batch are not in the stream yet.
+// Decisions returns a seat's closed decisions in order. It does not return
+// decisions of an open batch, because they are not in the stream yet.
 //
 // Decisions rebuilds the requests by folding the match with its server seed. The
 // stream of an ended match contains that seed. For a running match, the caller
@@ -59,7 +59,7 @@ func (h *History) SeatOf(botID string) (seat int, ok bool) {
 // The deadline in a request is the one that the bot received. If a match has no
 // clocks, the deadline does not reflect redialing.
 //
-// details come from ReadDetails.
+// The parameter details is the result of ReadDetails.
 func (h *History) Decisions(seat int, serverSeed *seed.Seed, details match.Details) []Decision {
 	if h.Proof != nil {
 		serverSeed = &h.Proof.ServerSeed
@@ -122,7 +122,7 @@ func (f *decisionLog) closed(e match.Event) (Decision, bool) {
 		case e.Seat != f.seat:
 		case n > 0 && f.list[n-1].ID == e.Decision:
 			f.list[n-1].Played = e.Action
-		case e.ElapsedMs != nil: // nil: the action of a resigned seat, which got no request
+		case e.ElapsedMs != nil: // if it is nil, the seat has resigned and got no request
 			answer := fmt.Sprintf(`{"id":%d,"action":%s}`, e.Decision, e.Action)
 			return Decision{ID: e.Decision, Kind: e.Kind, Answer: &answer, ElapsedMs: *e.ElapsedMs, Outcome: Played, Played: e.Action}, true
 		}
@@ -141,7 +141,7 @@ func (f *decisionLog) explain(d *Decision) {
 	case d.Fault == nil:
 		fault := match.Fault(*d.Malformed)
 		d.Fault = &fault
-	default: // the details explain the whole answer
+	default: // the details explain the complete answer
 		whole := match.Malformed(*d.Fault)
 		d.Malformed = &whole
 	}
@@ -156,8 +156,8 @@ func malformed(e match.DecisionTimedOut) *match.Malformed {
 	return match.ExplainMalformed(kind, e.Decision, *e.Answer)
 }
 
-// limits returns the time limits of the latest request, which the redialing has
-// shortened.
+// limits returns the time limits of the latest request, minus the time spent
+// redialing.
 func (f *decisionLog) limits(redial []int64) (deadlineMs int64, bankMs *int64) {
 	a := f.allowed
 	if redial != nil {
@@ -166,7 +166,7 @@ func (f *decisionLog) limits(redial []int64) (deadlineMs int64, bankMs *int64) {
 	return a.DeadlineMs, a.BankMs
 }
 
-// follow folds the match, and stores the next request to the seat.
+// follow folds an event of the match, and stores the next request to the seat.
 func (f *decisionLog) follow(e match.Event, used match.Clocks) {
 	if f.match == nil {
 		return

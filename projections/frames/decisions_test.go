@@ -86,8 +86,8 @@ func checkDecisions(t *testing.T, h frames.History, requests map[int]match.Reque
 	}
 }
 
-// fits compares a decision with the event that closed it. If the decision failed,
-// fits also compares the decision with the default action after that event.
+// fits checks a decision against the event that closed it. If the decision failed,
+// fits also checks it against the default action after that event.
 func fits(d frames.Decision, closing match.PublicEvent, h frames.History) error {
 	want := frames.Decision{ID: d.ID, Seq: d.Seq, At: d.At, Kind: d.Kind, Request: d.Request, Outcome: d.Outcome}
 	switch data := closing.Data.(type) {
@@ -164,13 +164,14 @@ func TestDecisionsOfASeatWithoutAny(t *testing.T) {
 	require.False(t, ok)
 }
 
-// The requests in the log have the time limits that the bot received. Without clocks,
-// which older arenas did not store, they have the mode's limit.
+// The requests in the decision log have the time limits that the bot received.
+// Older arenas did not store clocks. Without clocks, the requests have the time
+// limit of the mode.
 func TestDecisionsShowTheRealDeadlines(t *testing.T) {
 	for _, test := range []struct {
 		name                 string
 		timeBank, unmeasured bool
-		deadlines            []int64 // some of those in the log
+		deadlines            []int64 // some of the deadlines in the decision log
 	}{
 		{"an older arena", false, true, []int64{5000}},
 		{"without a time bank", false, false, []int64{5000, 4750}},
@@ -197,7 +198,8 @@ func TestDecisionsShowTheRealDeadlines(t *testing.T) {
 	}
 }
 
-// A decision that timed out because the seat's time was up had no time at all.
+// If a seat's time bank is empty, its decision times out, and the request shows
+// that no time was left.
 func TestDecisionOfAnEmptyBank(t *testing.T) {
 	log := memory.New()
 	a := arenatest.New(t, log, 2)
@@ -213,8 +215,8 @@ func TestDecisionOfAnEmptyBank(t *testing.T) {
 	require.Zero(t, *d.Request.BankMs)
 }
 
-// The details of a match complete its decisions: the fault, the late answer, and
-// the whole explanation of a malformed answer.
+// The details of a match add to its decisions the fault, the late answer, and the
+// complete explanation of a malformed answer.
 func TestDecisionsHaveDetails(t *testing.T) {
 	g, h, log := matchWithTimeouts(t)
 	bad, missed := timeouts(h, match.NewDetails())
@@ -238,8 +240,8 @@ func TestDecisionsHaveDetails(t *testing.T) {
 	require.Equal(t, late.LateAnswer, *missed.Late)
 }
 
-// matchWithTimeouts plays a match in which an answer was malformed and another
-// decision timed out for another cause.
+// matchWithTimeouts plays a match in which one answer was malformed and another
+// decision timed out for a different reason.
 func matchWithTimeouts(t *testing.T) (*arenatest.Game, frames.History, eventstore.Log) {
 	t.Helper()
 	for chance := range uint64(20) {

@@ -24,22 +24,24 @@ type History struct {
 	Started match.Started
 	Events  []match.Event // all events except Started
 	Times   []time.Time   // when each of Events occurred
-	Clocks  []Clock       // the clocks of the append of each of Events
+	Clocks  []Clock       // for each of Events, the clocks in its append
 	Seed    *seed.Seed    // nil until the match has ended
 	Proof   *match.Proof  // nil until the match has ended
 }
 
-// Clock holds the clocks in the metadata of one append, by seat and in milliseconds.
+// Clock holds the clocks in the metadata of one append. The values are in
+// milliseconds, by seat.
 type Clock struct {
 	Used   match.Clocks // after the append; nil if the match has no clocks
-	Redial []int64      // for redialing before the requests that the append settles; nil if no seat was redialed
+	Redial []int64      // time spent redialing before the requests that the append settles; nil if no seat was redialed
 }
 
 // Ended reports whether the stream contains the end of the match. The ladder may
 // not have closed the match yet.
 func (h *History) Ended() bool { return h.Proof != nil }
 
-// Read reads a match's stream. It returns ErrNoMatch if the stream does not exist.
+// Read reads and decodes a match's stream. It returns ErrNoMatch if the stream does
+// not exist.
 func Read(ctx context.Context, log eventstore.Log, matchID string) (History, error) {
 	var d decoder
 	for r, err := range log.Read(ctx, eventstore.StreamID(match.Stream(matchID)), 0, eventstore.ReadOptions{}) {
@@ -118,8 +120,8 @@ func (d *decoder) add(r eventstore.Recorded) error {
 	return nil
 }
 
-// Replay returns the public events with their data. Callers may show the data
-// only if the match has ended.
+// Replay returns the public events with their data. Callers must not show the data
+// before the match has ended.
 func (h *History) Replay() []match.PublicEvent {
 	r := match.Replay{Events: []match.PublicEvent{}}
 	for i, e := range h.Events {
@@ -165,9 +167,9 @@ func (w Window) contains(seq int) bool { return seq > w.After && !w.endsBefore(s
 // endsBefore reports whether a frame comes after the last selected frame.
 func (w Window) endsBefore(seq int) bool { return w.Limit > 0 && seq-w.Limit > w.After }
 
-// Frames returns the public state after each public event of a window. If whole
-// is true, the frames include the events' data. Callers may set whole only if
-// the match has ended.
+// Frames returns the public state after each public event of a window. If whole is
+// true, the frames include the events' data. Callers must not set whole before the
+// match has ended.
 func (h *History) Frames(whole bool, w Window) []match.Frame {
 	list := []match.Frame{}
 	s, _ := match.Spectator{}.Fold(h.Started)
@@ -200,8 +202,8 @@ func (h *History) Last(whole bool) (last match.Frame, ok bool) {
 	return s.Frame(h.Events[newest], h.Times[newest], whole), true
 }
 
-// OpenFrames returns the frames of an ended match, with the cards that hands
-// selects. These are the cards of one seat or of all seats.
+// OpenFrames returns the frames of an ended match, with the cards of the seats that
+// hands selects: one seat or all seats.
 func (h *History) OpenFrames(hands match.HandsOf, w Window) []match.Frame {
 	list := []match.Frame{}
 	m := match.Evolve(match.New(h.Proof.ServerSeed), h.Started)

@@ -87,7 +87,7 @@ func TestFramesEqualThePublicPartOfViews(t *testing.T) {
 			want["board"] = map[string]any{"bandit": want["board"].(map[string]any)["bandit"]}
 			require.Equal(t, want, fields(t, public[i]), "seq %d", m.Seq)
 			if m.Seq%9 > 0 && !m.Over() {
-				continue // checks the cards only of every ninth frame and of the last frame
+				continue // check the cards only in every ninth frame and in the last frame
 			}
 
 			var hands, devs, bought []any
@@ -177,7 +177,7 @@ func disguised(t *testing.T, e match.Event) match.Event {
 	case match.ActionPlayed:
 		var action map[string]any
 		require.NoError(t, json.Unmarshal(e.Action, &action))
-		for _, field := range []string{"cards", "take"} { // of a discard and of a windfall
+		for _, field := range []string{"cards", "take"} { // the fields of a discard and of a windfall
 			if cards, ok := action[field].(map[string]any); ok {
 				action[field] = turned(cards)
 				var err error
@@ -296,7 +296,7 @@ func TestWindowSelectsFrames(t *testing.T) {
 	})
 }
 
-// brokenLog fails at the nth event of each read.
+// brokenLog is a log whose reads fail at the nth event.
 type brokenLog struct {
 	*memory.Log
 	n int

@@ -20,8 +20,8 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// afterAll is later than every event of these tests. The test logs have their
-// own clocks, so the wall clock can be earlier than their events.
+// afterAll is later than every event in these tests. The test logs have their own
+// clocks, so the wall clock can be earlier than their events.
 var afterAll = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // itself is a Names function that returns a bot's id as its name.
@@ -55,7 +55,7 @@ func followed(t testing.TB, log eventstore.Log) *inspected {
 	return l
 }
 
-// testArena writes a log of matches that have no games, only seatings, starts,
+// testArena writes a log of matches that contain no moves, only seatings, starts,
 // ends and ratings.
 type testArena struct {
 	t       testing.TB
@@ -63,7 +63,7 @@ type testArena struct {
 	rng     *rand.Rand
 	now     time.Time
 	ladders map[string]ladder.Ladder
-	closed  map[string]time.Time // by mode: when the ladder last closed a started match
+	closed  map[string]time.Time // by mode: when the ladder last closed a match that had started
 	playing []*table
 }
 
@@ -107,7 +107,7 @@ func (w *testArena) evolve(mode string, events []ladder.Event, err error) {
 	}
 }
 
-// seat seats bots of a mode at tables.
+// seat assigns bots of a mode to tables.
 func (w *testArena) seat(mode string, ids ...string) []*table {
 	w.t.Helper()
 	candidates := make([]ladder.Candidate, len(ids))
@@ -142,7 +142,8 @@ func (w *testArena) start(m *table) {
 	w.append(match.Stream(m.MatchID), e)
 }
 
-// strike appends a strike of a seat, and the seat's resignation after the third one.
+// strike appends a strike of a seat, and after the third strike also the seat's
+// resignation.
 func (w *testArena) strike(m *table, seat int) {
 	w.t.Helper()
 	m.strikes[seat]++
@@ -220,8 +221,8 @@ func (w *testArena) competition(n int) []int {
 	return places
 }
 
-// anything makes a random change: it seats, starts, ends, rates, aborts or
-// voids a match. It also moves the clock, sometimes backwards.
+// anything makes a random change: it seats, starts, ends, rates, aborts or voids a
+// match. It also changes the clock, sometimes backwards.
 func (w *testArena) anything() {
 	w.t.Helper()
 	w.now = w.now.Add(time.Duration(w.rng.IntN(3000)-300) * time.Millisecond)

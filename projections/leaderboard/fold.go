@@ -114,7 +114,7 @@ func (l *Leaderboard) rate(tx *projections.Tx, mode string, e ladder.RatingsChan
 }
 
 // void closes a match without ratings. It ignores a match that never started,
-// because the leaderboard has no players for it.
+// because the leaderboard does not know its players.
 func (l *Leaderboard) void(tx *projections.Tx, mode string, e ladder.MatchVoided, at time.Time) error {
 	p := l.playing[e.MatchID]
 	if p == nil {
@@ -132,8 +132,8 @@ func (l *Leaderboard) void(tx *projections.Tx, mode string, e ladder.MatchVoided
 	return nil
 }
 
-// store stores a seat of the latest closed match. The last four values are nil if the
-// match was aborted.
+// store stores a seat of the latest closed match. The last four parameters are nil
+// if the match was aborted.
 func (l *Leaderboard) store(tx *projections.Tx, bot int64, seat int, s seats.Seat, placement, mu, sigma, games any) error {
 	return tx.Exec("INSERT INTO seats (bot, match, seat, placement, mu, sigma, games, strikes, resigned, missed, used, before) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		bot, l.matches, seat, placement, mu, sigma, games, s.Strikes, s.Resigned, s.Missed, s.TimeUsedMs, s.RatingBefore)

@@ -87,11 +87,11 @@ func (l *Leaderboard) find(botID string) (b bot, rows *sql.DB, ok bool) {
 type SeatTally struct {
 	Seat   int
 	Games  int    // completed matches
-	Places [4]int // how often the bot was first, second, …
+	Places [4]int // how often the bot was first, second and so on
 }
 
-// BySeat counts a bot's completed matches for each seat, in the order of the seats.
-// It leaves out seats at which the bot never played.
+// BySeat counts a bot's placements in completed matches, separately for each seat
+// and in the order of the seats. It leaves out seats at which the bot never played.
 func (l *Leaderboard) BySeat(botID string) ([]SeatTally, error) {
 	b, rows, ok := l.find(botID)
 	if !ok {
@@ -117,9 +117,9 @@ func (l *Leaderboard) BySeat(botID string) ([]SeatTally, error) {
 // ClockAborts counts a bot's matches that the wall clock aborted.
 type ClockAborts struct {
 	Matches  int
-	Measured int   // matches with clocks; UsedMs and AllMs count only these
+	Measured int   // matches that have clocks; UsedMs and AllMs count only these matches
 	UsedMs   int64 // the time that the bot used
-	AllMs    int64 // the time that all bots of these matches used
+	AllMs    int64 // the time that all bots in these matches used
 }
 
 // ClockAborts counts a bot's matches that the wall clock aborted.
@@ -140,13 +140,13 @@ func (l *Leaderboard) ClockAborts(botID string) (c ClockAborts, err error) {
 type Rival struct {
 	BotID string
 	Games int
-	Above int // matches in which the bot placed before the rival
+	Above int // matches in which the bot placed ahead of the rival
 	Level int // matches in which both had the same placement
-	Below int // matches in which the bot placed after the rival
+	Below int // matches in which the bot placed behind the rival
 }
 
-// HeadToHead lists a bot's rivals, the most frequent first. Equally frequent
-// rivals are sorted by id.
+// HeadToHead lists a bot's rivals, starting with the most frequent one. Equally
+// frequent rivals are sorted by id.
 func (l *Leaderboard) HeadToHead(botID string) ([]Rival, error) {
 	b, rows, ok := l.find(botID)
 	if !ok {

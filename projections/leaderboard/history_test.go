@@ -221,8 +221,9 @@ func BenchmarkReads(b *testing.B) {
 	})
 }
 
-// The share of a bot counts only matches that the wall clock aborted and that have
-// clocks. It survives a restart between the end of a match and its MatchVoided.
+// A bot's share of the used time counts only matches that have clocks and that the
+// wall clock aborted. The count is right even if the model restarts between the end
+// of a match and its MatchVoided event.
 func TestClockAborts(t *testing.T) {
 	log := memory.New()
 	a := arenatest.New(t, log, 3)

@@ -40,7 +40,7 @@ type Leaderboard struct {
 	mu      sync.RWMutex // guards the fields below, which only the runner changes
 	bots    map[string]bot
 	closed  map[string]time.Time // by mode: when the ladder last closed a match
-	matches int64                // the number of closed matches, which is also the id of the latest closed match
+	matches int64                // the number of closed matches; also the id of the latest closed match
 	playing map[string]*playing
 
 	past past

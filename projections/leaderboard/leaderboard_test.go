@@ -45,9 +45,9 @@ func TestRankingOrder(t *testing.T) {
 	require.Equal(t, []leaderboard.Row{
 		{Rank: 1, BotID: "b1", Name: "Same", Rating: 9, GamesPlayed: 1}, // by id
 		{Rank: 2, BotID: "b2", Name: "Same", Rating: 9, GamesPlayed: 1},
-		{Rank: 3, BotID: "c", Name: "Cee", Rating: 7, GamesPlayed: 3}, // by name: the ratings 7.04 and 7.01 are both displayed as 7.0, so they are equal
+		{Rank: 3, BotID: "c", Name: "Cee", Rating: 7, GamesPlayed: 3}, // sorted by name, because the ratings 7.04 and 7.01 are both displayed as 7.0
 		{Rank: 4, BotID: "a", Name: "Same", Rating: 7, GamesPlayed: 3},
-		{Rank: 5, BotID: "d", Name: "Aaa", Rating: 7, GamesPlayed: 1}, // by number of games, which comes before the name
+		{Rank: 5, BotID: "d", Name: "Aaa", Rating: 7, GamesPlayed: 1}, // sorted by the number of games, which comes before the name
 		{Rank: 6, BotID: "low", Name: "Low", Rating: -3, GamesPlayed: 1},
 	}, rows)
 }
@@ -208,8 +208,8 @@ func TestReadersSeeWholeMatches(t *testing.T) {
 	readers.Wait()
 }
 
-// The live leaderboard restarts at random times. Its rows must be equal to
-// those of a rebuild, byte for byte.
+// The live leaderboard restarts at random times. Its rows must be byte for byte the
+// same as those of a rebuild.
 func TestRebuildEqualsTheLiveLeaderboard(t *testing.T) {
 	w := newArena(t, logtest.Seed(t))
 	dir := t.TempDir()
@@ -265,7 +265,7 @@ func TestRowsAtEqualsTheRankingOfThatTime(t *testing.T) {
 			versions[mode] = state.Version()
 			rows := l.Rows(mode, itself)
 			if was := stood[mode]; len(was) > 0 && slices.Equal(was[len(was)-1].rows, rows) {
-				continue // the ranking has not changed: the step was a seating or an abort, for example
+				continue // the ranking has not changed, for example because the step was a seating or an abort
 			}
 			stood[mode] = append(stood[mode], moment{w.closed[mode], rows})
 		}

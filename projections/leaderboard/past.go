@@ -15,8 +15,8 @@ import (
 const maxPast = 8
 
 // past caches the standings of a mode after a given match. Such standings never
-// change. past reads the standings after only one match at a time, so that many
-// requests use at most one core.
+// change. It handles only one read of standings at a time, so that many requests
+// use at most one core.
 type past struct {
 	mu     sync.Mutex
 	cached []pastStandings // the most recently read first
@@ -70,8 +70,8 @@ func (l *Leaderboard) standingsAt(mode string, at time.Time) (map[string]standin
 	return l.past.after(rows, mode, match)
 }
 
-// after returns the standings after a match. Match 0 stands for the time before
-// the first match.
+// after returns the standings after a match. Match 0 means the time before the
+// first match.
 func (p *past) after(rows *sql.DB, mode string, match int64) (map[string]standing, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

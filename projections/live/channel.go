@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// maxEnds is the maximum number of end records that a channel stores. Slow readers
-// skip to the newest frames, but they must still get the end of each match.
+// maxEnds is the maximum number of end records that a channel stores. A slow reader
+// skips to the newest frames, but must still get the end of each match.
 const maxEnds = 1024
 
 // channel is the stream of records of all matches of a mode, or of all modes, in
@@ -15,7 +15,7 @@ type channel struct {
 	feed   feed
 	newest map[string]numbered // the newest frame of each running match, by match id
 	ends   []numbered          // oldest first
-	lost   uint64              // the channel may no longer have ends with a lower number
+	lost   uint64              // ends with a lower number may have been dropped
 	moved  signal              // signals each record
 }
 
@@ -52,10 +52,9 @@ func (c *channel) addEnd(matchID string, record []byte) {
 	c.ends = append(c.ends, end)
 }
 
-// since returns the records for a reader that has fallen behind and has read the
-// channel only up to number n: the ends since then, and the newest frame of each
-// match that has changed. If the channel no longer has all of these ends, since
-// returns false.
+// since returns the records for a reader that has fallen behind at record n. These
+// are the later ends, and the newest frame of each match that has changed since. If
+// the channel no longer has all of these ends, since returns false.
 func (c *channel) since(n uint64) ([][]byte, bool) {
 	if n < c.lost {
 		return nil, false
@@ -64,8 +63,8 @@ func (c *channel) since(n uint64) ([][]byte, bool) {
 	return inOrder(append(c.frames(n), c.ends[i:]...)), true
 }
 
-// frames returns the newest frame of each match, if that frame has at least the
-// number n.
+// frames returns the newest frame of each match, but only frames whose number is n
+// or higher.
 func (c *channel) frames(n uint64) []numbered {
 	var list []numbered
 	for _, f := range c.newest {

@@ -32,13 +32,13 @@ func (f *feed) add(record []byte) {
 			f.packed = append(f.packed, pack(f.newest[:blockSize]))
 		}
 		f.older += blockSize
-		// Readers may hold parts of the old array, so it must not change.
+		// Readers may still use parts of the old array, so it must not change.
 		f.newest = append(make([][]byte, 0, 2*blockSize), f.newest[blockSize:]...)
 	}
 	f.newest = append(f.newest, record)
 }
 
-// from returns the uncompressed records from number n on. n must be at least
+// from returns the uncompressed records, starting with number n. n must be at least
 // first.
 func (f *feed) from(n uint64) [][]byte {
 	return f.newest[n-f.first() : len(f.newest) : len(f.newest)]
@@ -52,7 +52,8 @@ func (f *feed) block(n uint64) (packed []byte, offset int) {
 
 var separator = []byte("\n\n")
 
-// packers is a pool of compressors, because each uses a megabyte of memory.
+// packers is a pool of compressors. It exists because each compressor uses a
+// megabyte of memory.
 var packers = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(nil, flate.BestSpeed)
 	if err != nil {

@@ -42,7 +42,7 @@ func TestFeedHoldsItsRecords(t *testing.T) {
 }
 
 // If the channel drops the end of a match before a slow reader has read it, the
-// reader's stream is closed, so that the reader starts again.
+// reader's stream is closed. The reader then has to start again.
 func TestReaderThatMissedDroppedEndsIsEnded(t *testing.T) {
 	h := New(Options{})
 	c := h.channels[""]

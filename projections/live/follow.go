@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	firstRetry = time.Second // the pause after a failure of the log or of Running; it doubles each time
+	firstRetry = time.Second // the first pause after a failure of the log or of Running; it doubles with each failure
 	maxRetry   = 30 * time.Second
 	maxReads   = 8 // maximum number of concurrent reads of streams in catchUp
 )
@@ -176,8 +176,8 @@ func (h *Hub) applyLadder(ctx context.Context, r eventstore.Recorded) {
 	}
 }
 
-// conclude ends a match as soon as Options.Ended returns. It calls Options.Ended in
-// the background, so that other matches do not wait.
+// conclude calls Options.Ended in the background, so that other matches do not
+// wait. When Options.Ended returns, conclude ends the match.
 func (h *Hub) conclude(ctx context.Context, id string, at eventstore.Position) {
 	m, ok := h.find(id)
 	if !ok {

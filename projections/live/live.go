@@ -5,8 +5,8 @@
 // or other readers (docs/adr/0027-live-boards-share-encoded-frames.md).
 //
 // The hub folds only public events, so it cannot show a hand, the deck or the seed.
-// An event of the ladder tells the hub that a match is over, and Options.Ended
-// returns the result.
+// The hub learns from an event of the ladder that a match is over, and gets the
+// result from Options.Ended.
 //
 // Create a Hub with New and call Run. Watch and WatchAll return readers.
 package live
@@ -30,15 +30,15 @@ type Options struct {
 	// their ladders. The list must be up to date with all events that were stored
 	// before the call.
 	Running func(ctx context.Context) ([]string, error)
-	// Ended returns the summary of a match that its ladder has closed. at is
-	// the log position of the ladder's event. Ended waits until the match list
-	// also shows the match as closed. If the hub has not seen the event, at is
-	// 0, and the hub calls Ended because the match is missing from Running.
+	// Ended returns the summary of a match that its ladder has closed. at is the
+	// log position of the ladder's event. Ended waits until the match list also
+	// shows the match as closed. at is 0 if the hub has not seen the event and
+	// calls Ended because the match is missing from Running.
 	Ended  func(ctx context.Context, matchID string, at eventstore.Position) (matches.Summary, error)
 	Logger *slog.Logger
 }
 
-// Match is a running match, as /live lists it.
+// Match is a running match in the form in which /live lists it.
 type Match struct {
 	matches.Summary
 	Turn   int   `json:"turn"`
@@ -49,14 +49,14 @@ type Match struct {
 // Run must be called only once.
 type Hub struct {
 	Options
-	ready     chan struct{} // closed when the matches that were running when Run began are loaded
+	ready     chan struct{} // closed once Run has loaded the matches that were running when it began
 	readyOnce sync.Once
 	ending    sync.WaitGroup // calls to Options.Ended
 
 	mu       sync.RWMutex
 	running  map[string]*running
 	channels map[string]*channel // by mode; "" is all modes
-	added    signal              // wakes Await each time that a match becomes visible
+	added    signal              // wakes Await each time a match becomes visible
 }
 
 // New returns an empty hub. Run fills it.
@@ -73,7 +73,7 @@ func New(o Options) *Hub {
 func (h *Hub) Ready(ctx context.Context) error {
 	select {
 	case <-h.ready:
-		return nil // even if ctx has ended too
+		return nil // returns nil even if ctx has ended too
 	default:
 	}
 	select {

@@ -30,8 +30,8 @@ func TestReadyIgnoresAnEndedContextIfTheHubIsReady(t *testing.T) {
 	}
 }
 
-// The frames are equal to those of GET /matches/{id}/frames. The last record is
-// the end of the match.
+// A reader gets the same frames as from GET /matches/{id}/frames. The last record
+// is the end of the match.
 func TestReaderGetsEachFrameOnceAndTheEnd(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		s.run()
@@ -110,8 +110,8 @@ func TestListShowsRunningMatchesNewestFirst(t *testing.T) {
 	})
 }
 
-// A reader that reconnects gets all frames that it missed, even if the hub
-// started only after those frames.
+// A reader that reconnects gets all frames that it missed, even frames from before
+// the hub started.
 func TestReturningReaderGetsAllMissedFrames(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		g := s.seat(ladder.Standard, "Ann", "Bea", "Cat", "Dot")
@@ -224,7 +224,7 @@ func TestStreamOfAModeShowsAllItsMatches(t *testing.T) {
 	})
 }
 
-// ofChannel returns the record of a frame in a mode's stream.
+// ofChannel returns the record that a frame has in a mode's stream.
 func (s *stage) ofChannel(g *arenatest.Game, f match.Frame) record {
 	data, err := json.Marshal(f)
 	require.NoError(s.t, err)
@@ -242,7 +242,7 @@ func TestSlowReaderOfAModeGetsTheNewestFramesAndAllEnds(t *testing.T) {
 		require.Len(t, got, 3)
 		b.PlayOut()
 		b.Conclude()
-		settled() // without this, frames of other matches could come before the end
+		settled() // wait, because otherwise frames of other matches could come before the end
 		a.Play(40)
 		settled()
 		got, ended := take(t, r)
@@ -258,7 +258,8 @@ func TestSlowReaderOfAModeGetsTheNewestFramesAndAllEnds(t *testing.T) {
 	})
 }
 
-// failing is a log that a test can make unavailable: subscriptions end, and reads fail.
+// failing is a log that a test can make unavailable. Its subscriptions then end,
+// and its reads fail.
 type failing struct {
 	*memory.Log
 	mu   sync.Mutex

@@ -15,8 +15,8 @@ type Reader struct {
 	channel *channel // nil for a reader of a match
 
 	next  uint64 // number of the next record
-	due   uint64 // for a match: the reader gets all records with a lower number, even compressed records
-	begun bool   // for a channel: whether the reader has received the first frames
+	due   uint64 // for a match: the reader gets all records with a lower number, even if they are compressed
+	begun bool   // for a channel: whether the reader has received its first frames
 }
 
 // Watch returns a reader of a running match. The parameter after is the seq of a
@@ -70,7 +70,7 @@ func (r *Reader) Take() (records [][]byte, more <-chan struct{}, ended bool) {
 	return records, m.moved.next, m.closed
 }
 
-// takeAll is Take for a channel.
+// takeAll implements Take for a reader of a channel.
 func (r *Reader) takeAll() (records [][]byte, more <-chan struct{}, ended bool) {
 	r.hub.mu.RLock()
 	defer r.hub.mu.RUnlock()
@@ -109,7 +109,7 @@ func NewEnded(last []byte, m matches.Summary) (*Ended, error) {
 	return &Ended{[][]byte{record("frame", frame.Seq, last), end}}, err
 }
 
-// Take is like Reader.Take. It returns all records in one call.
+// Take is like Reader.Take, but returns all records in one call.
 func (e *Ended) Take() (records [][]byte, more <-chan struct{}, ended bool) {
 	return e.records, closed, true
 }

@@ -28,7 +28,7 @@ type running struct {
 	moved   signal        // signals each record and the end
 }
 
-// signal wakes the readers that wait for a change. The hub's lock guards it.
+// signal wakes the readers that are waiting for a change. The hub's lock guards it.
 type signal struct{ next chan struct{} }
 
 func (s *signal) wake() {

@@ -31,7 +31,7 @@ type stage struct {
 	log    *memory.Log
 	wire   eventstore.Log // the log that the hub uses
 	hub    *live.Hub
-	errors bytes.Buffer // the hub's log output; read it only after the hub has stopped
+	errors bytes.Buffer // the hub's log lines; read them only after the hub has stopped
 	ended  error        // the error of Options.Ended
 	stop   func()
 }

@@ -48,8 +48,8 @@ func (l meddling) between(events iter.Seq2[eventstore.Recorded, error]) iter.Seq
 	}
 }
 
-// course is a match that step advances: seated, started, over, and closed by
-// its ladder.
+// course is a match that the method step advances: from seated through started and
+// over to closed by its ladder.
 type course struct {
 	*arenatest.Game
 	closed bool
@@ -72,8 +72,8 @@ func (c *course) step(rng *rand.Rand) {
 	}
 }
 
-// Matches start, continue and end while the hub starts. After that, the hub
-// must have each frame once, and no match that its ladder has closed.
+// Matches start, continue and end while the hub starts. After that, the hub must
+// have each frame once, and must not have any match that its ladder has closed.
 func TestHubThatStartsDuringPlayHasEachFrameOnce(t *testing.T) {
 	chance := logtest.Seed(t)
 	for round := range uint64(20) {
@@ -148,7 +148,8 @@ func TestFiveThousandReadersGetTheWholeMatchInOrder(t *testing.T) {
 	require.Equal(t, "end", last(records).event)
 }
 
-// follow reads a match to its end and returns a description of the first fault.
+// follow reads a match to its end. It returns a description of the first error in
+// the records, or an empty string.
 func follow(h *live.Hub, matchID string, after int, ready func()) string {
 	r, ok := h.Watch(matchID, after)
 	if !ok {

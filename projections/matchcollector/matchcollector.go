@@ -1,9 +1,9 @@
-// Package matchcollector collects the events of running matches during one read
-// of the whole log. So a match is complete in memory by the time the read
-// reaches the ladder's event that ends the match. Reading each match's stream
-// instead would mean looking up the events one by one
-// (docs/adr/0034-ended-matches-are-collected-in-one-read.md). The package does
-// not decode events.
+// Package matchcollector collects the events of running matches during one read of
+// the whole log. When the read reaches the ladder's event that ends a match, the
+// whole match is already in memory. Reading each match's stream instead would mean
+// looking up the events one by one
+// (docs/adr/0034-ended-matches-are-collected-in-one-read.md). The package does not
+// decode events.
 package matchcollector
 
 import (
@@ -15,8 +15,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// maxBytes is the maximum memory for running matches. If a match does not fit,
-// callers read it from its stream.
+// maxBytes is the maximum amount of memory for running matches. If a match does not
+// fit, callers read it from its stream.
 const maxBytes = 512 << 20
 
 // overhead is an estimate of the memory that one event uses in addition to its
@@ -68,9 +68,9 @@ func (c *Collector) forget(id eventstore.StreamID) {
 	}
 }
 
-// Take returns the events of a match up to its end, and removes the match from
-// the Collector. If the match has not ended, or if some of its events were not
-// collected, Take returns nil. Use Read then.
+// Take returns the events of a match up to its end, and removes the match from the
+// Collector. If the match has not ended, or if some of its events were not
+// collected, Take returns nil. In that case, use Read.
 func (c *Collector) Take(matchID string) []eventstore.Recorded {
 	id := eventstore.StreamID(match.Stream(matchID))
 	m := c.running[id]

@@ -61,8 +61,8 @@ func TestInvalidEventStopsTheListWithoutAChange(t *testing.T) {
 	}
 }
 
-// Other goroutines read the live list while it folds. The rows of a rebuild must
-// be equal to those of the live list, byte for byte.
+// Other goroutines read the live list while it folds events. The rows of a rebuild
+// must be byte for byte the same as those of the live list.
 func TestRebuildEqualsTheLiveList(t *testing.T) {
 	w := newFixture(t)
 	stop := make(chan struct{})

@@ -25,7 +25,7 @@ import (
 // folderOfChild and haltOfChild are environment variables. If folderOfChild names a
 // folder, this program folds the synthetic log into that folder until it is killed.
 // haltOfChild is the number of events after which the program stops reading, so
-// that even a late kill comes before the end of the log.
+// that even a late kill comes before the program reaches the end of the log.
 const (
 	folderOfChild = "MATCHES_TEST_FOLDER"
 	haltOfChild   = "MATCHES_TEST_HALT"
@@ -44,9 +44,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// haltingLog prints the number of events that a subscriber has read.
-// Occasionally it sends CaughtUp, so that the rows are committed. After halt
-// events, it waits until the parent process closes the standard input or exits.
+// haltingLog prints the number of events that a subscriber has read. It sends
+// CaughtUp at intervals, so that the rows are committed. After halt events, it
+// waits until the parent process closes the standard input or exits.
 type haltingLog struct {
 	*memory.Log
 	halt int
@@ -91,8 +91,8 @@ func fold(dir string) error {
 	return r.Run(context.Background())
 }
 
-// If a rebuild is killed several times, the final rows must be equal to those
-// of an uninterrupted rebuild, byte for byte.
+// If a rebuild is killed several times, the final rows must be byte for byte the
+// same as those of an uninterrupted rebuild.
 func TestKilledRebuildEqualsAnUninterruptedOne(t *testing.T) {
 	if raced {
 		t.Skip("takes minutes under the race detector: run it without -race")

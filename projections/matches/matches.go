@@ -20,8 +20,8 @@ import (
 	"hexarena/projections/seats"
 )
 
-// Reachable is the number of matches that a query can list: the pages end after
-// the newest Reachable matches (docs/protocol.md, GET /matches).
+// Reachable is the maximum number of matches that a query can list. Its pages end
+// after the newest Reachable matches (docs/protocol.md, GET /matches).
 const Reachable = 10_000
 
 // The statuses of a match.
@@ -51,7 +51,8 @@ type Summary struct {
 	// Reason is a code of ladder.MatchVoided for an aborted match, and otherwise
 	// empty. It is not part of a leaf of the signed log.
 	Reason string `json:"reason,omitempty"`
-	// Seats is nil until the match has ended. It is not part of a leaf either.
+	// Seats is nil until the match has ended. It is not part of a leaf of the
+	// signed log.
 	Seats []seats.Seat `json:"seats,omitempty" doc:"What each seat did, in the order of the seats; present once the match has ended."`
 }
 
@@ -66,8 +67,8 @@ func (s Summary) Mark(seat int) string {
 
 // Matches is the model. It answers queries from committed rows.
 type Matches struct {
-	batch   map[string]*entry // by id: matches that changed since the last commit
-	numbers map[string]int64  // by bot id: cache of the bots' numbers
+	batch   map[string]*entry // by id: matches that have changed since the last commit
+	numbers map[string]int64  // by bot id: a cache of the bots' numbers
 	last    int64             // number of the newest seated match
 	edges   edges
 	queries atomic.Pointer[queries]

@@ -193,8 +193,7 @@ func TestListFollowsAnAbortedMatch(t *testing.T) {
 	require.Equal(t, want, w.get(g.MatchID), "an aborted match")
 }
 
-// Lists leave out a match that never started, but Voided still explains what happened
-// to it.
+// Lists leave out a match that never started, but Voided returns why it was voided.
 func TestMatchThatIsVoidedBeforeItStarts(t *testing.T) {
 	w := newFixture(t)
 	tables, parley := w.Seat(ladder.Standard, w.bots...), w.Seat(ladder.Parley, w.other...)[0]
@@ -207,7 +206,7 @@ func TestMatchThatIsVoidedBeforeItStarts(t *testing.T) {
 	w.voided("of nobody", "", "")
 }
 
-// A referee that has not seen the void may still start the match.
+// A referee that has not seen MatchVoided may still start the match.
 func TestMatchThatStartsAfterItsVoid(t *testing.T) {
 	w := newFixture(t)
 	g := w.Seat(ladder.Standard, w.bots[:4]...)[0]

@@ -12,8 +12,8 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// columns lists the columns of a summary. row.columns returns the variables for
-// them, in the same order.
+// columns lists the columns of a summary. row.columns returns variables for these
+// columns, in the same order.
 const columns = "m.seq, m.id, m.mode, m.status, m.started, m.ended, m.players, coalesce(m.reason, ''), m.seats"
 
 // Query selects matches. An empty field selects all matches.
@@ -51,7 +51,7 @@ func prepare(rows *sql.DB) (q *queries, err error) {
 
 // merged returns a query that lists matches of the bot ?1, newest first. It selects
 // n kinds of matches whose numbers are less than ?2. The table stores the matches
-// of each kind in order, so SQLite only has to merge the kinds and reads only the
+// of each kind in order. So SQLite only has to merge the kinds, and reads only the
 // rows of the page.
 func merged(n int) string {
 	ranges := make([]string, n)
@@ -72,7 +72,7 @@ func (m *Matches) Get(id string) (s Summary, found bool, err error) {
 }
 
 // Voided returns the mode of a match that its ladder voided before it started, and
-// the reason: a code of ladder.MatchVoided. Such a match is in no list.
+// the reason: a code of ladder.MatchVoided. Such a match is not in any list.
 func (m *Matches) Voided(id string) (mode, reason string, found bool, err error) {
 	err = m.queries.Load().voided.QueryRowContext(context.Background(), id).Scan(&mode, &reason)
 	return mode, reason, err == nil, ignoreNoRows(err)
@@ -100,8 +100,8 @@ func (m *Matches) List(query Query) (page []Summary, next string, known bool, er
 	if err != nil || len(found) == 0 {
 		return []Summary{}, "", true, err
 	}
-	// The numbers of matches have no gaps, so a match can be out of reach only if
-	// at least Reachable newer matches were seated.
+	// The numbers of matches have no gaps. So a match can be out of reach only if
+	// at least Reachable newer matches have been seated.
 	if last-found[len(found)-1].seq >= Reachable {
 		edge, err := m.edges.of(s, at, func() (int64, int64, error) { return q.edge(bot, kinds) })
 		if err != nil {
@@ -159,8 +159,8 @@ func (q *queries) page(bot int64, kinds []any, before int64, limit int) (list []
 	return list, at, last, rows.Err()
 }
 
-// edge returns the number of the oldest match in reach, or 0 if all matches are
-// in reach. It also returns the checkpoint of the rows.
+// edge returns the number of the oldest match that the query can list, or 0 if it
+// can list all matches. It also returns the checkpoint of the rows.
 func (q *queries) edge(bot int64, kinds []any) (seq, at int64, err error) {
 	err = q.edges[len(kinds)].QueryRowContext(context.Background(), append([]any{bot, int64(math.MaxInt64), Reachable - 1}, kinds...)...).Scan(&seq, &at)
 	return seq, at, ignoreNoRows(err)

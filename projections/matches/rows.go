@@ -17,8 +17,8 @@ import (
 //go:embed schema.sql
 var tables string
 
-// A kind is a number for a mode and a status. It depends on the order of
-// ladder.Modes and of statuses, so both orders are part of the schema.
+// A kind is a number that stands for a mode and a status. It depends on the order
+// of ladder.Modes and of statuses, so both orders are part of the schema.
 var statuses = []string{Running, Completed, Aborted}
 
 const unlisted = -1
@@ -45,7 +45,7 @@ type entry struct {
 	Summary
 	seq    int64
 	played []seats.Seat // hidden until the ladder closes the match
-	ended  string       // when the match ended according to its stream; hidden until the ladder closes the match
+	ended  string       // when the match ended according to its own stream; hidden until the ladder closes the match
 	kind   int          // the kind of the match's rows in the table listed
 	stored bool
 }

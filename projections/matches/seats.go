@@ -9,7 +9,8 @@ import (
 	"hexarena/projections/seats"
 )
 
-// The bits of a stored seat. The number of strikes begins at strikesShift.
+// These are the bits of a stored seat. The number of strikes begins at
+// strikesShift.
 const (
 	seatMissed = 1 << iota
 	seatResigned

@@ -1,5 +1,5 @@
-// Package readmodels contains the only list of read models. The service queries
-// the fields of a Set. Commands that treat all models the same way use All.
+// Package readmodels lists all read models in one place. The service queries the
+// fields of a Set. Commands that treat all models the same way use All.
 package readmodels
 
 import (

@@ -1,7 +1,7 @@
 // Package seats folds what each seat of a match did: its strikes, whether it
 // resigned or missed the match, its time and its ratings. The match list and the
-// leaderboard share this fold. It needs only the few events of Types, and none of
-// the actions.
+// leaderboard share this fold. It needs only the few types of events in Types, and
+// not the actions.
 package seats
 
 import (
@@ -11,8 +11,8 @@ import (
 	"hexarena/domain/match"
 )
 
-// Seat is what one seat did in an ended match (docs/protocol.md, "The seats of a
-// match").
+// Seat describes what one seat did in an ended match (docs/protocol.md, "The seats
+// of a match").
 type Seat struct {
 	Strikes      int      `json:"strikes"`
 	Resigned     bool     `json:"resigned"`
@@ -45,8 +45,9 @@ var Types = []string{
 	match.GameEnded{}.EventType(), match.Aborted{}.EventType(),
 }
 
-// Fold folds one event of Types. used is the time of each seat in the metadata of the
-// event. It returns an error if the match has no such seat.
+// Fold folds one event whose type is in Types. The parameter used is the time of
+// each seat in the metadata of the event. Fold returns an error if the event names
+// a seat that the match does not have.
 func Fold(list []Seat, e match.Event, used []int64) error {
 	switch e := e.(type) {
 	case match.DecisionTimedOut:

@@ -8,9 +8,9 @@ import (
 )
 
 // Entry returns the bytes of a ladder tree's entry. They are the canonical JSON
-// (RFC 8785) of an object that names the event's revision, its type, and the
-// SHA-256 of its data as stored. The leafHash is the hash of the leaf in the tree
-// of results. It is nil if the event adds no leaf.
+// (RFC 8785) of an object that contains the event's revision, its type, and the
+// SHA-256 hash of its stored data. The parameter leafHash is the hash of the leaf
+// in the tree of results, or nil if the event adds no leaf.
 func Entry(revision uint64, eventType string, data, leafHash []byte) []byte {
 	sum := sha256.Sum256(data)
 	e := []byte("{")
@@ -24,6 +24,6 @@ func Entry(revision uint64, eventType string, data, leafHash []byte) []byte {
 	e = append(e, `,"sha256":"`...)
 	e = hex.AppendEncode(e, sum[:])
 	e = append(e, `","type":`...)
-	name, _ := json.Marshal(eventType) // a string always has an encoding
+	name, _ := json.Marshal(eventType) // encoding a string never fails
 	return append(append(e, name...), '}')
 }

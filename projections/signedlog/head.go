@@ -38,8 +38,8 @@ func VerifierKey(origin string, key ed25519.PublicKey) (string, error) {
 	return text, nil
 }
 
-// Sign returns a head as a signed note (C2SP tlog-checkpoint). The note of a head
-// is always the same.
+// Sign returns a head as a signed note (C2SP tlog-checkpoint). The same head always
+// results in the same note.
 func Sign(h Head, key ed25519.PrivateKey) ([]byte, error) {
 	v, err := verifierOf(h.Origin, key.Public().(ed25519.PublicKey))
 	if err != nil {
@@ -49,7 +49,7 @@ func Sign(h Head, key ed25519.PrivateKey) ([]byte, error) {
 	return note.Sign(&note.Note{Text: string(text)}, signer{v, key})
 }
 
-// verifierOf returns the verifier for signatures of a key with an origin.
+// verifierOf returns the verifier for signatures that a key makes under an origin.
 func verifierOf(origin string, key ed25519.PublicKey) (note.Verifier, error) {
 	text, err := VerifierKey(origin, key)
 	if err != nil {
@@ -75,7 +75,7 @@ func Open(signed []byte, mode string, key ed25519.PublicKey) (Head, error) {
 	return open(signed, mode, Origin("", mode), key)
 }
 
-// OpenLadder is like Open, for a head of a mode's ladder tree. It ignores the
+// OpenLadder is like Open, but for a head of a mode's ladder tree. It ignores the
 // signatures of other keys, for example those of witnesses.
 func OpenLadder(signed []byte, mode string, key ed25519.PublicKey) (Head, error) {
 	return open(signed, mode, LadderOrigin("", mode), key)
@@ -102,8 +102,8 @@ func open(signed []byte, mode, suffix string, key ed25519.PublicKey) (Head, erro
 	return Head{Origin: origin, Size: c.Size, Root: c.Hash}, nil
 }
 
-// RootOf returns the root hash of the tree in which the proof places a leaf. It
-// fails if the proof has the wrong number of hashes.
+// RootOf computes the root hash of the tree from a leaf and the proof. It fails if
+// the proof has the wrong number of hashes.
 func (i Inclusion) RootOf(leaf []byte) ([]byte, error) {
 	return proof.RootFromInclusionProof(rfc6962.DefaultHasher, i.Index, i.Size, rfc6962.DefaultHasher.HashLeaf(leaf), i.Hashes)
 }

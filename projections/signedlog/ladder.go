@@ -31,8 +31,8 @@ func (s *SignedLog) LadderInclusion(ctx context.Context, mode string, index, siz
 	return s.ladder(mode).inclusion(ctx, index, size)
 }
 
-// LadderConsistency returns the proof that a later ladder tree of a mode continues
-// an earlier one. The sizes must not exceed LadderSize.
+// LadderConsistency returns the proof that a later version of a mode's ladder tree
+// continues an earlier one. The sizes must not exceed LadderSize.
 func (s *SignedLog) LadderConsistency(ctx context.Context, mode string, from, to uint64) ([][]byte, error) {
 	return s.ladder(mode).consistency(ctx, from, to)
 }

@@ -27,7 +27,7 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// storedHashes is a tree in memory, built by package tlog.
+// storedHashes is an in-memory tree that package tlog builds.
 type storedHashes []tlog.Hash
 
 func (s storedHashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
@@ -59,8 +59,8 @@ func hashesOf(list [][]byte) []tlog.Hash {
 	return hashes
 }
 
-// expectedEntry makes the entry of an event by its definition in docs/audit.md. The
-// leaf is empty if the event adds no leaf to the tree of results.
+// expectedEntry builds the entry of an event according to docs/audit.md. The leaf
+// is empty if the event adds no leaf to the tree of results.
 func expectedEntry(t testing.TB, r eventstore.Recorded, leaf []byte) []byte {
 	sum := sha256.Sum256(r.Data)
 	fields := map[string]any{"revision": uint64(r.Revision), "type": r.Type, "sha256": hex.EncodeToString(sum[:])}
@@ -93,7 +93,7 @@ func (w *fixture) closeThree() (leaves [][]byte) {
 }
 
 // The tree has one entry for each event of the ladder. Its hashes, tiles and proofs
-// are those of package tlog.
+// are the same as those that package tlog computes.
 func TestEveryLadderEventIsAnEntry(t *testing.T) {
 	w := newFixture(t)
 	w.sync()
@@ -167,8 +167,8 @@ func (w *fixture) requireTile(tile tlog.Tile, want []byte) {
 	require.Equal(w.t, want, data, tile)
 }
 
-// A hole in the ladder's stream stops the model, because the indices of the
-// entries would no longer match the revisions of the events.
+// A missing event in the ladder's stream stops the model. Otherwise the indices of
+// the entries would no longer match the revisions of the events.
 func TestMissingLadderEventStopsTheModel(t *testing.T) {
 	w := newFixture(t)
 	w.stop(ladder.Standard, 1)
@@ -224,7 +224,7 @@ func (m *modelTiles) ReadEndpoint(context.Context, string) ([]byte, error) {
 func TestLongLadderHasWholeTiles(t *testing.T) {
 	events := 1<<16 + 300
 	if raceEnabled {
-		events = 600 // the race detector makes the rows many times slower
+		events = 600 // the race detector makes writing rows many times slower
 	}
 	w := newFixture(t)
 	stream := eventstore.StreamID(ladder.Stream(ladder.Standard))

@@ -18,8 +18,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// record contains the fields of a leaf. They are the fields of an ended match's
-// record in the API (docs/audit.md, "The signed log").
+// record contains the fields of a leaf. They also appear in an ended match's record
+// in the API (docs/audit.md, "The signed log").
 type record struct {
 	matches.Summary
 	Seed       *seed.Seed          `json:"seed"`
@@ -58,7 +58,7 @@ func recordOf(h *frames.History, status string, rated []ladder.RatedSeat) (recor
 // not started.
 func leafOf(ctx context.Context, log eventstore.Log, r eventstore.Recorded) (id string, leaf []byte, err error) {
 	if r.Type == (ladder.TablesSeated{}).EventType() {
-		return "", nil, nil // without decoding, because the event may be large
+		return "", nil, nil // returns without decoding the event, because it may be large
 	}
 	e, err := ladder.Decode(r.Type, r.Data)
 	if err != nil {
@@ -70,7 +70,7 @@ func leafOf(ctx context.Context, log eventstore.Log, r eventstore.Recorded) (id 
 		return e.MatchID, leaf, err
 	case ladder.MatchVoided:
 		if e.Why == ladder.WhyBeacon {
-			return e.MatchID, nil, nil // even if another process starts the match at the same time
+			return e.MatchID, nil, nil // no leaf, even if another process starts the match at the same time
 		}
 		started, err := startedBefore(ctx, log, e.MatchID, r.Position)
 		if err != nil || !started {
@@ -83,7 +83,7 @@ func leafOf(ctx context.Context, log eventstore.Log, r eventstore.Recorded) (id 
 }
 
 // startedBefore reports whether a match had started when its ladder voided it. If
-// the start is stored after that, the tree must not change.
+// the start is stored only after the void, the tree must not change.
 func startedBefore(ctx context.Context, log eventstore.Log, id string, at eventstore.Position) (bool, error) {
 	for r, err := range log.Read(ctx, eventstore.StreamID(match.Stream(id)), 0, eventstore.ReadOptions{Limit: 1}) {
 		return err == nil && r.Position < at, err

@@ -10,8 +10,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// Recompute builds a mode's tree from the log only, without the rows, and
-// returns the tree's head. It stops after size leaves or at the end of the log,
+// Recompute builds a mode's tree of results from the log only, without the rows,
+// and returns the tree's head. It stops after size leaves or at the end of the log,
 // whichever comes first. It calls report after each leaf.
 func Recompute(ctx context.Context, log eventstore.Log, mode string, size uint64, report func(leaves uint64)) (Head, error) {
 	tree := factory.NewEmptyRange(0)

@@ -1,5 +1,6 @@
 // Package signedlog is the read model of the two signed trees of each mode. Both
-// are Merkle trees (RFC 6962), and "The signed log" in docs/audit.md defines them:
+// are Merkle trees (RFC 6962). The section "The signed log" in docs/audit.md
+// defines them:
 //
 //   - The tree of results has one leaf for each match that the ladder has closed,
 //     in ladder order. Its origin is [Origin].
@@ -48,9 +49,9 @@ func New(log eventstore.Log) *SignedLog { return &SignedLog{log: log} }
 // Name implements projections.Model.
 func (s *SignedLog) Name() string { return "signedlog" }
 
-// Schema implements projections.Model. The table nodes contains the root hashes
-// of all perfect subtrees of each tree. The nodes of level 0 are the leaves. The
-// node at place p of level n covers 2ⁿ leaves, starting at leaf p·2ⁿ. A node never
+// Schema implements projections.Model. The table nodes contains the root hashes of
+// all perfect subtrees of each tree. The nodes at level 0 are the leaves. The node
+// at place p of level n covers 2ⁿ leaves, starting at leaf p·2ⁿ. A node never
 // changes. The table entries contains the entries of the ladder trees.
 func (s *SignedLog) Schema() projections.Schema {
 	return projections.Schema{Version: 2, Tables: `
@@ -122,7 +123,7 @@ func (s *SignedLog) addResult(tx *projections.Tx, mode, id string, hash []byte) 
 	case err != nil:
 		return err
 	case closed:
-		return fmt.Errorf("match %s was closed before", id)
+		return fmt.Errorf("match %s was already closed", id)
 	}
 	name := resultsTree(mode)
 	if err := tx.Exec("INSERT INTO leaves (match, mode, place) VALUES (?, ?, ?)", id, mode, s.trees[name].End()); err != nil {

@@ -30,7 +30,7 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// fixture is a log with matches and its signed log.
+// fixture is a log with matches, and the signed log of these matches.
 type fixture struct {
 	t      testing.TB
 	log    *memory.Log
@@ -96,8 +96,8 @@ func (w *fixture) head(mode string) signedlog.Head {
 	return signedlog.Head{Origin: signedlog.Origin("arena.example", mode), Size: size, Root: root}
 }
 
-// root computes a tree's root hash by the definition in RFC 6962, independently
-// of the model.
+// root computes a tree's root hash as RFC 6962 defines it, independently of the
+// model.
 func root(leaves [][]byte) []byte {
 	h := rfc6962.DefaultHasher
 	switch len(leaves) {
@@ -113,8 +113,8 @@ func root(leaves [][]byte) []byte {
 	return h.HashChildren(root(leaves[:k]), root(leaves[k:]))
 }
 
-// A leaf keeps the fields that it always had, even though the record of an
-// aborted match has a reason. Otherwise the hashes of old leaves would change.
+// The record of an aborted match has a reason, but its leaf does not. Otherwise the
+// hashes of old leaves would change.
 func TestReasonIsNotPartOfALeaf(t *testing.T) {
 	w := newFixture(t)
 	g := w.stop(ladder.Standard, 0)
@@ -238,8 +238,8 @@ func TestRebuiltAndResumedTreesAreEqual(t *testing.T) {
 	require.Contains(t, arenatest.Dump(t, resumed), "leaves")
 }
 
-// A match that starts after its ladder voided it has no leaf. This must also
-// hold in a rebuild, which reads the stream only after the match has started.
+// A match that starts after its ladder has voided it has no leaf. This must be true
+// even in a rebuild, which reads the stream only after the match has started.
 func TestMatchStartedAfterItsVoidHasNoLeaf(t *testing.T) {
 	w := newFixture(t)
 	g := w.begin(ladder.Standard, 1)
@@ -249,9 +249,10 @@ func TestMatchStartedAfterItsVoidHasNoLeaf(t *testing.T) {
 	require.Zero(t, w.head(ladder.Standard).Size)
 }
 
-// A match that is voided because of the beacon has no leaf. This holds even if a
-// process that has lost its lease voids the match just after another process has
-// started it. Otherwise, such a void would stop the model, and with it all play.
+// A match that is voided because of the beacon has no leaf, even if it has started.
+// This can happen if a process that has lost its lease voids the match just after
+// another process has started it. If the model expected a leaf for such a match, it
+// would stop, and so would all play.
 func TestMatchVoidedForTheBeaconHasNoLeaf(t *testing.T) {
 	w := newFixture(t)
 	g := w.begin(ladder.Standard, 1)

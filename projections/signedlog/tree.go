@@ -21,7 +21,7 @@ type Inclusion struct {
 var factory = compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}
 
 // resultsTree and ladderTree return the names of a mode's trees. An origin is a
-// host and a name.
+// host followed by such a name.
 func resultsTree(mode string) string { return "log/" + mode }
 func ladderTree(mode string) string  { return "ladder/" + mode }
 
@@ -55,9 +55,9 @@ func (s *SignedLog) Inclusion(ctx context.Context, mode, matchID string) (i Incl
 	return i, err == nil, err
 }
 
-// Consistency returns the proof that a later tree of a mode's results continues an
-// earlier one. The parameter from is the size of the earlier tree, and to is the
-// size of the later one. The sizes must not exceed Size.
+// Consistency returns the proof that a later version of a mode's tree of results
+// continues an earlier one. The parameter from is the size of the earlier tree, and
+// to is the size of the later one. The sizes must not exceed Size.
 func (s *SignedLog) Consistency(ctx context.Context, mode string, from, to uint64) ([][]byte, error) {
 	return s.results(mode).consistency(ctx, from, to)
 }
