@@ -40,7 +40,7 @@ type file struct {
 	rows          *sql.DB              // the readers' connections
 	statements    map[string]*sql.Stmt // prepared statements of the writer, by SQL text
 	checkpoint    checkpoint           // the last committed checkpoint
-	removeOnClose bool                 // set if the file is damaged
+	removeOnClose bool                 // whether the file is damaged, so that closing it also removes it
 }
 
 // checkpoint says up to which position a model's rows include all events.

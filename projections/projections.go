@@ -73,7 +73,7 @@ type Runner struct {
 	batch      batch
 
 	mu        sync.Mutex          // guards the fields below; lock it after folding, if both are needed
-	committed eventstore.Position // all selected events up to this position can be read
+	committed eventstore.Position // queries include all selected events up to this position
 	changed   chan struct{}       // closed and replaced when committed or failed changes
 	failed    error               // why the model has stopped
 }
@@ -108,8 +108,8 @@ func (r *Runner) Run(ctx context.Context) error {
 	return err
 }
 
-// Sync returns once all events that the log contained at the time of the call
-// are committed. It has its own subscription, so it does not need Run.
+// Sync returns once it has committed all events that the log contained at the time
+// of the call. It has its own subscription, so it does not need Run.
 func (r *Runner) Sync(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -140,8 +140,8 @@ func (r *Runner) Wait(ctx context.Context, p eventstore.Position) error {
 	}
 }
 
-// Changed returns a channel that is closed when more events can be read, or when
-// the model has stopped.
+// Changed returns a channel that is closed when queries include more events, or
+// when the model has stopped.
 func (r *Runner) Changed() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -156,7 +156,7 @@ func (r *Runner) Err() error {
 	return r.failed
 }
 
-// Position returns the position up to which all selected events can be read.
+// Position returns the position up to which queries include all selected events.
 func (r *Runner) Position() eventstore.Position {
 	r.mu.Lock()
 	defer r.mu.Unlock()

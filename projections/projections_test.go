@@ -113,7 +113,7 @@ func put(t *testing.T, log eventstore.Log, stream string, names ...string) event
 	return at
 }
 
-// follow opens a runner and closes it when the test ends.
+// follow opens a runner, which is closed when the test ends.
 func follow(t *testing.T, dir string, log eventstore.Log, model projections.Model, lines ...*bytes.Buffer) *projections.Runner {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)

@@ -5,8 +5,8 @@
 // Load returns an account that is at most [Stale] old. It includes every Change
 // that has returned in this process. Run follows the events of all accounts. While
 // Run is running, Load returns cached accounts without reading the log. Otherwise,
-// each Load reads the log once. Change calls a decision with an account, and
-// appends the events at the account's revision.
+// each Load reads the log once. Change calls a decision function with an account,
+// and appends the returned events at the account's revision.
 //
 // Decisions belong to domain/owner. Callers are responsible for authentication
 // and authorization.
@@ -59,7 +59,7 @@ type entry struct {
 	next    eventstore.Revision // the first revision that is not folded
 	stored  eventstore.Revision // the first revision after the last event that Run has seen
 	current time.Time           // a time at which the account included all stored events; zero if unknown
-	address string              // the email address; empty if not read yet
+	address string              // the email address; empty if it has not been read yet
 }
 
 // New returns Accounts with an empty cache.
@@ -160,8 +160,8 @@ func (a *Accounts) append(ctx context.Context, e *entry, account owner.Account, 
 }
 
 // Address returns the email address of an account. It caches the address, which
-// never changes while the account exists. It fails if the log contains no
-// address.
+// never changes while the account exists. It returns an error if the log contains
+// no address.
 func (a *Accounts) Address(ctx context.Context, ownerID string) (string, error) {
 	e, release := a.cached.Use(streamOf(ownerID))
 	defer release()
@@ -242,7 +242,8 @@ func (a *Accounts) read(ctx context.Context, id eventstore.StreamID, account own
 	return account, next, nil
 }
 
-// state returns the cached account and its first revision that is not folded.
+// state returns the cached account and the first revision that is not folded into
+// it.
 func (a *Accounts) state(e *entry) (owner.Account, eventstore.Revision) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

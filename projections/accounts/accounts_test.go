@@ -22,7 +22,8 @@ import (
 
 func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 
-// countedLog counts the reads of streams. Tests can make it unavailable.
+// countedLog is a log that counts the reads of streams. Tests can make it
+// unavailable.
 type countedLog struct {
 	*memory.Log
 	mu    sync.Mutex

@@ -54,7 +54,7 @@ func (a *Accounts) begin(ctx context.Context) (eventstore.Position, error) {
 }
 
 // probe folds the events after a position, and returns the position for the next
-// probe. After an error, Run may have missed events, so it calls begin again.
+// probe. If probe fails, Run may have missed events, so it calls begin again.
 func (a *Accounts) probe(ctx context.Context, after eventstore.Position) (eventstore.Position, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

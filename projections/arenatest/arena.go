@@ -1,8 +1,8 @@
 // Package arenatest writes the log of an arena for tests of read models: owners,
-// tables, whole games and their ratings. The events are the same as those of a real
-// arena. A test can stop a match at any point. Start with New, Register and
-// Complete. The package has its own clock, which advances by a second for each
-// append, so the same calls write the same log.
+// tables, whole games and their ratings. It writes the same events as a real arena.
+// A test can stop a match at any point. Start with New, Register and Complete. The
+// package has its own clock, which advances by a second for each append, so the
+// same calls write the same log.
 package arenatest
 
 import (
@@ -49,7 +49,7 @@ type Arena struct {
 	games   map[string]*Game
 }
 
-// New returns an arena that has not written any event. Its bots choose their moves
+// New returns an arena that has not written any events. Its bots choose their moves
 // at random. The parameter chance is the seed of their random numbers.
 func New(t testing.TB, log eventstore.Log, chance uint64) *Arena {
 	return &Arena{
@@ -138,7 +138,8 @@ func store[E eventstore.Typed](a *Arena, stream string, events ...E) time.Time {
 	return storeWith(a, stream, eventstore.Metadata{}, events...)
 }
 
-// storeWith is like store. It adds the time and the stream to the metadata.
+// storeWith is like store, but takes metadata, to which it adds the time and the
+// stream.
 func storeWith[E eventstore.Typed](a *Arena, stream string, m eventstore.Metadata, events ...E) time.Time {
 	a.t.Helper()
 	a.now = a.now.Add(time.Second)

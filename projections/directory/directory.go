@@ -1,8 +1,8 @@
 // Package directory is the read model that finds accounts by their keys and bots.
 // It also finds a bot's name, URL and status, and an owner's handle. Every request
 // and every tick uses the directory, so all its data is in memory. After a restart,
-// the directory restores this data from the rows. The endpoints with which owners
-// manage their accounts use projections/accounts instead.
+// the directory restores this data from the rows. The endpoints that owners use to
+// manage their accounts read projections/accounts instead.
 package directory
 
 import (
@@ -52,7 +52,7 @@ type Directory struct {
 	accounts map[string]owner.Account // by owner id; only bots and suspensions are folded
 	owed     map[string]bool          // ids of bots with NoticeOwed
 	owedKeys map[string]bool          // ids of keys with NoticeOwed
-	byPublic map[string][]string      // public key → ids of its keys that are not revoked
+	byPublic map[string][]string      // by public key: the ids of its keys that are not revoked
 	deleted  []string                 // owner ids, in the order of their deletion
 	version  uint64
 }
@@ -223,8 +223,8 @@ func (d *Directory) Version() uint64 {
 	return d.version
 }
 
-// NoticesOwed returns the bots and the keys with NoticeOwed, in no particular
-// order.
+// NoticesOwed returns the bots and the keys whose NoticeOwed is set, in no
+// particular order.
 func (d *Directory) NoticesOwed() (bots []Bot, keys []Key) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -237,8 +237,8 @@ func (d *Directory) NoticesOwed() (bots []Bot, keys []Key) {
 	return bots, keys
 }
 
-// Deleted returns the ids of the deleted accounts in the order of their
-// deletion, starting at index from.
+// Deleted returns the ids of the deleted accounts, starting at index from, in the
+// order of their deletion.
 func (d *Directory) Deleted(from int) []string {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

@@ -14,8 +14,8 @@ import (
 //go:embed schema.sql
 var tables string
 
-// removed is the status that marks the row of a removed bot. Accounts do not
-// contain removed bots, so package owner has no such status.
+// removed is the status in the row of a removed bot. Accounts do not contain
+// removed bots, so package owner has no such status.
 const removed owner.Status = "removed"
 
 // changed contains the ids whose rows are out of date.

@@ -57,7 +57,7 @@ func (h *History) SeatOf(botID string) (seat int, ok bool) {
 // stream of an ended match contains that seed. For a running match, the caller
 // derives the seed from the seed key. If the seed is nil, the requests are null.
 // The deadline in a request is the one that the bot received. If a match has no
-// clocks, the deadline does not reflect redialing.
+// clocks, the time spent redialing is not subtracted from the deadline.
 //
 // The parameter details is the result of ReadDetails.
 func (h *History) Decisions(seat int, serverSeed *seed.Seed, details match.Details) []Decision {
@@ -166,7 +166,8 @@ func (f *decisionLog) limits(redial []int64) (deadlineMs int64, bankMs *int64) {
 	return a.DeadlineMs, a.BankMs
 }
 
-// follow folds an event of the match, and stores the next request to the seat.
+// follow folds an event of the match. If the match now asks the seat for a
+// decision, follow stores the request.
 func (f *decisionLog) follow(e match.Event, used match.Clocks) {
 	if f.match == nil {
 		return

@@ -32,7 +32,7 @@ type History struct {
 // Clock holds the clocks in the metadata of one append. The values are in
 // milliseconds, by seat.
 type Clock struct {
-	Used   match.Clocks // after the append; nil if the match has no clocks
+	Used   match.Clocks // time used by each seat up to and including the append; nil if the match has no clocks
 	Redial []int64      // time spent redialing before the requests that the append settles; nil if no seat was redialed
 }
 
@@ -58,8 +58,8 @@ func Read(ctx context.Context, log eventstore.Log, matchID string) (History, err
 	return d.History, nil
 }
 
-// ReadDetails reads the private details of a match. A match without details has
-// an empty result.
+// ReadDetails reads the private details of a match. If the match has no details,
+// the result is empty.
 func ReadDetails(ctx context.Context, log eventstore.Log, matchID string) (match.Details, error) {
 	d := match.NewDetails()
 	for r, err := range log.Read(ctx, eventstore.StreamID(match.DetailsStream(matchID)), 0, eventstore.ReadOptions{}) {
@@ -164,7 +164,7 @@ type Window struct{ After, Limit int }
 
 func (w Window) contains(seq int) bool { return seq > w.After && !w.endsBefore(seq) }
 
-// endsBefore reports whether a frame comes after the last selected frame.
+// endsBefore reports whether the window ends before the frame with the given seq.
 func (w Window) endsBefore(seq int) bool { return w.Limit > 0 && seq-w.Limit > w.After }
 
 // Frames returns the public state after each public event of a window. If whole is

@@ -11,7 +11,8 @@ import (
 	"hexarena/projections/seats"
 )
 
-// History lists a bot's finished matches in the order in which the ladder finished them.
+// History lists a bot's finished matches in the order in which the ladder closed
+// them.
 type History struct {
 	Mode    string
 	Points  []Point        // the completed matches
@@ -31,7 +32,7 @@ type AbortedMatch struct {
 	Reason string // a code of ladder.MatchVoided
 }
 
-// EndedMatch is a bot's match that has ended.
+// EndedMatch is one match of a bot that has ended.
 type EndedMatch struct {
 	MatchID string
 	EndedAt time.Time

@@ -1,8 +1,8 @@
-// Package leaderboard is the read model of rated matches. For each mode, it has
-// the current ranking and the ranking at any earlier time. For each bot, it has
-// the rating after each match, the placements by seat, and the results against
-// each other bot. It does not store names and owners. Callers pass a function
-// that finds them, for example in the directory.
+// Package leaderboard is the read model of rated matches. For each mode, it has the
+// current ranking and the ranking at any earlier time. For each bot, it has the
+// rating after each match, the placements by seat, and the results against every
+// other bot. It does not store names and owners. Callers pass a function that finds
+// them, for example in the directory.
 package leaderboard
 
 import (
@@ -179,7 +179,7 @@ func rank(standings map[string]standing, names Names) []Row {
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
 		if by := cmp.Compare(b.Rating, a.Rating); by != 0 {
-			return by // the common case, because equal ratings are rare
+			return by // the common case: equal ratings are rare
 		}
 		return cmp.Or(cmp.Compare(b.GamesPlayed, a.GamesPlayed), cmp.Compare(a.Name, b.Name), cmp.Compare(a.BotID, b.BotID))
 	})

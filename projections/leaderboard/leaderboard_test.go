@@ -243,8 +243,9 @@ func TestRebuildEqualsTheLiveLeaderboard(t *testing.T) {
 	}
 }
 
-// RowsAt returns the ranking that the leaderboard had at the given time. Even if a
-// writer's clock goes back, a match that closes later belongs to a later ranking.
+// RowsAt returns the ranking that the leaderboard had at the given time. If a match
+// closes later than another, it belongs to a later ranking, even if a writer's
+// clock goes back in between.
 func TestRowsAtEqualsTheRankingOfThatTime(t *testing.T) {
 	w := newArena(t, logtest.Seed(t))
 	l := newInspected()

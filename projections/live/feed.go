@@ -8,7 +8,7 @@ import (
 )
 
 // blockSize is the number of records that are compressed together. The newest
-// records, one to two blocks of them, stay uncompressed.
+// records (between one and two blocks) stay uncompressed.
 const blockSize = 32
 
 // feed is a sequence of records, numbered from 1. If keepAll is set, older

@@ -100,8 +100,8 @@ func (h *Hub) find(id string) (*running, bool) {
 	return m, ok
 }
 
-// read folds the new events of a match's stream. A new match becomes visible after all
-// of its events are folded.
+// read folds the new events of a match's stream. A new match becomes visible only
+// after all of its events are folded.
 func (h *Hub) read(ctx context.Context, id string) error {
 	m, known := h.find(id)
 	if !known {

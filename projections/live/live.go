@@ -1,11 +1,11 @@
 // Package live shows the running matches. One subscription to the log feeds all
 // readers. The hub folds the public state of each match, encodes each frame once as
-// a server-sent event, and shares the bytes. Readers fetch the records that they do
-// not have yet. A slow reader skips to the newest frame, and does not delay the hub
-// or other readers (docs/adr/0027-live-boards-share-encoded-frames.md).
+// a server-sent event, and shares the bytes. Each reader fetches the records that
+// it does not have yet. A slow reader skips to the newest frame, and does not delay
+// the hub or other readers (docs/adr/0027-live-boards-share-encoded-frames.md).
 //
-// The hub folds only public events, so it cannot show a hand, the deck or the seed.
-// The hub learns from an event of the ladder that a match is over, and gets the
+// The hub folds only public events, so it cannot reveal a hand, the deck or the
+// seed. It learns from an event of the ladder that a match is over, and gets the
 // result from Options.Ended.
 //
 // Create a Hub with New and call Run. Watch and WatchAll return readers.

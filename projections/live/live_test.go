@@ -328,8 +328,8 @@ func (l *failing) Subscribe(ctx context.Context, after eventstore.Position, f ev
 	}
 }
 
-// Matches start, continue and end while the hub has no subscription. Readers
-// still miss nothing.
+// Readers miss nothing, even if matches start, continue and end while the hub has
+// no subscription.
 func TestReadersMissNothingIfTheSubscriptionEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		wire := &failing{Log: s.log, away: make(chan struct{})}

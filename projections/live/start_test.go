@@ -115,8 +115,8 @@ func TestHubThatStartsDuringPlayHasEachFrameOnce(t *testing.T) {
 	}
 }
 
-// The readers connect at the same time during a match. Another reader never
-// reads, and must not delay the others.
+// The readers connect at the same time during a match. One more reader never reads,
+// and must not delay the others.
 func TestFiveThousandReadersGetTheWholeMatchInOrder(t *testing.T) {
 	s := newStage(t)
 	g := s.seat(ladder.Standard, "Ann", "Bea", "Cat")
@@ -178,8 +178,8 @@ func follow(h *live.Hub, matchID string, after int, ready func()) string {
 	}
 }
 
-// assertions makes failed requirements panic, because they are checked outside
-// the test's goroutine.
+// assertions makes failed requirements panic, because the test checks them in other
+// goroutines.
 type assertions struct{}
 
 func (assertions) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }

@@ -69,8 +69,8 @@ func (c *Collector) forget(id eventstore.StreamID) {
 }
 
 // Take returns the events of a match up to its end, and removes the match from the
-// Collector. If the match has not ended, or if some of its events were not
-// collected, Take returns nil. In that case, use Read.
+// Collector. It returns nil if the match has not ended, or if some of its events
+// were not collected. In that case, use Read.
 func (c *Collector) Take(matchID string) []eventstore.Recorded {
 	id := eventstore.StreamID(match.Stream(matchID))
 	m := c.running[id]

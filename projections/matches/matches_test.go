@@ -43,7 +43,7 @@ func newFixture(t *testing.T) *fixture {
 	return w
 }
 
-// all returns all matches of a query, on one page.
+// all returns all matches that a query selects, on one page.
 func (w *fixture) all(q matches.Query) []matches.Summary {
 	w.t.Helper()
 	require.NoError(w.t, w.sync.Sync(w.t.Context()))
@@ -92,7 +92,8 @@ func (w *fixture) voided(id, mode, reason string) {
 	require.Equal(w.t, []string{mode, reason}, []string{gotMode, gotReason})
 }
 
-// list returns a page. Before must be the id of a started match.
+// list returns a page. The Before of the query must be empty or the id of a started
+// match.
 func list(t require.TestingT, l *matches.Matches, q matches.Query) (page []matches.Summary, next string) {
 	page, next, known, err := l.List(q)
 	require.NoError(t, err)
@@ -328,8 +329,8 @@ func (s *synthetic) pages(q matches.Query, between func()) (ids []string) {
 
 // There are 12,000 completed matches. Every query lists its newest 10,000 matches,
 // each once. If more matches are seated and completed between two pages, the query
-// still lists the earlier matches once each and without a gap. It lists fewer of
-// them, because the new matches are now among the newest 10,000.
+// still lists older matches once each and without a gap. But it lists fewer of
+// them, because the new matches now count toward the 10,000.
 func TestPagesReachTheNewestMatches(t *testing.T) {
 	if raced {
 		t.Skip("takes minutes under the race detector: run it without -race")

@@ -23,7 +23,7 @@ type Query struct {
 	Limit               int    // at least 1
 }
 
-// queries are the prepared statements of the readers.
+// queries holds the prepared statements that queries use.
 type queries struct {
 	get, voided, seq, bot *sql.Stmt
 	pages, edges          map[int]*sql.Stmt // by the number of kinds that the query selects
@@ -130,8 +130,8 @@ func (q *queries) before(id string) (seq int64, err error) {
 	return seq, q.seq.QueryRowContext(context.Background(), id).Scan(&seq)
 }
 
-// number returns the number of a bot. If botID is empty, it returns 0, which
-// means all bots.
+// number returns the number of a bot, or 0, which means all bots, if botID is
+// empty.
 func (q *queries) number(botID string) (bot int64, err error) {
 	if botID == "" {
 		return 0, nil
@@ -203,12 +203,13 @@ func (r *row) scan(from interface{ Scan(into ...any) error }, columns []any) (en
 	return en, err
 }
 
-// selection identifies the set of matches to which an edge belongs.
+// selection identifies a set of matches that a query selects. Each selection has
+// its own edge.
 type selection struct{ bot, mode, status string }
 
-// edges caches the edge of each selection until the next commit. Finding an
-// edge takes a few milliseconds. Only pages with much older matches need an
-// edge.
+// edges caches the edge of each selection until the next commit. An edge is the
+// number of the oldest match that a query can list. Finding it takes a few
+// milliseconds. Only pages with much older matches need an edge.
 type edges struct {
 	mu     sync.Mutex
 	cached map[selection]edge

@@ -155,8 +155,8 @@ func (m *Matches) number(tx *projections.Tx, id string) (n int64, err error) {
 	return n, err
 }
 
-// encodePlayers encodes players in a short format, because each page decodes
-// hundreds of them. For each player, the format contains an id, a name and a
+// encodePlayers encodes players in a short format, because queries decode hundreds
+// of them for each page. For each player, the format contains an id, a name and a
 // placement (0 if none). If there is a placement, a rating change follows.
 func encodePlayers(players []Player) []byte {
 	b := []byte{}

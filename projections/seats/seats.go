@@ -16,14 +16,14 @@ import (
 type Seat struct {
 	Strikes      int      `json:"strikes"`
 	Resigned     bool     `json:"resigned"`
-	Missed       bool     `json:"missed" doc:"Whether the bot sent no answer in the whole match. False in an aborted match, because it does not count as missed."`
+	Missed       bool     `json:"missed" doc:"Whether the bot sent no answer in the whole match. Always false in an aborted match, which does not count as missed."`
 	TimeUsedMs   *int64   `json:"timeUsedMs" doc:"The time that the seat used, in milliseconds; null if the arena that started the match did not measure it."`
 	RatingBefore *float64 `json:"ratingBefore" doc:"The displayed rating before the match; null if the match was aborted."`
 	RatingAfter  *float64 `json:"ratingAfter" doc:"The displayed rating after the match; null if the match was aborted."`
 }
 
-// Mark returns the words with which lists mark a seat that went wrong: "missed",
-// "resigned" or the number of strikes. It returns "" for all other seats.
+// Mark returns the note that lists show beside a seat: "missed", "resigned" or the
+// number of strikes. It returns "" if none of these apply.
 func (s Seat) Mark() string {
 	switch {
 	case s.Missed:

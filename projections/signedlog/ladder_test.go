@@ -38,7 +38,7 @@ func (s storedHashes) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return list, nil
 }
 
-// add appends an entry to a tree of n entries.
+// add appends an entry to a tree that has n entries.
 func (s *storedHashes) add(t testing.TB, n int64, entry []byte) {
 	more, err := tlog.StoredHashes(n, entry, s)
 	require.NoError(t, err)
