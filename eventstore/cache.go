@@ -24,7 +24,7 @@ type cached[F any] struct {
 	id     StreamID
 	fold   *F
 	users  int
-	weight int // as measured at the last release
+	weight int // measured at the last release
 }
 
 // NewCache returns an empty cache. The cached folds together may weigh at most

@@ -85,7 +85,7 @@ type Recorded struct {
 	Stream   StreamID
 	Revision Revision
 	Position Position
-	Created  time.Time // on the server's clock; Metadata.At uses the writer's clock
+	Created  time.Time // time on the server's clock; Metadata.At uses the writer's clock
 }
 
 // Appended holds the location of the last event of an append. The position is 0 if

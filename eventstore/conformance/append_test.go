@@ -114,7 +114,7 @@ func sizeLimit(f *fixture) {
 	require.True(f.t, bytes.Equal(events[2].Data, stored[2].Data))
 }
 
-// namesOfStreams uses names that a server might confuse.
+// namesOfStreams uses stream names that a server might mistake for each other.
 func namesOfStreams(f *fixture) {
 	suffixes := []string{"a", "A", "ä", "a\u0308", "a b", "a/b?c=d&e#f", "a%20b", "a@1", "'a'", "🐑", strings.Repeat("long", 50)}
 	for i, suffix := range suffixes {

@@ -61,7 +61,7 @@ func TestClientWithEmbeddedNode(t *testing.T) {
 	conforms(t, func() eventstore.Log { return log })
 }
 
-// The test also passes if other programs use the server at the same time.
+// Other programs may use the server during this test.
 func TestClientWithServer(t *testing.T) {
 	address := os.Getenv("ARENA_TEST_EVENTSTORE")
 	if address == "" {

@@ -53,8 +53,8 @@ func endedContext(ctx context.Context, f *fixture, want error) {
 
 const writers, each = 8, 15
 
-// contended makes writers compete for every revision. A writer that loses reads the
-// stream and tries again.
+// contended makes writers compete for every revision. The losers read the stream
+// and try again.
 func contended(f *fixture) {
 	s := f.stream()
 	f.race(func(writer int) error {
@@ -132,7 +132,7 @@ func sameAppend(f *fixture) {
 	}
 }
 
-// race runs the writers concurrently and requires that none of them fails.
+// race runs the writers concurrently and requires that all of them succeed.
 func (f *fixture) race(write func(writer int) error) {
 	f.t.Helper()
 	errs := make([]error, writers)

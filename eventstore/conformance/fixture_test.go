@@ -14,8 +14,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// patience is the timeout of a case. It is long because all cases of a suite
-// run concurrently, perhaps on a loaded machine.
+// patience is the timeout of a case. It is long because all cases run concurrently,
+// perhaps on a loaded machine.
 const patience = 3 * time.Minute
 
 // fixture holds the log of a case. No other case or run uses the fixture's stream

@@ -31,7 +31,8 @@ func maxCount(f *fixture) {
 	require.EqualValues(f.t, 5, f.append(s, eventstore.At(4), f.events(1)...).Revision, "hidden events still have revisions")
 }
 
-// maxAge waits until its events are old enough to be hidden.
+// maxAge appends events to a stream with a $maxAge, and waits until they are
+// hidden.
 func maxAge(f *fixture) {
 	s := f.stream()
 	require.NoError(f.t, f.log.SetMetadata(f.ctx, s, eventstore.StreamMetadata{MaxAge: time.Second}))

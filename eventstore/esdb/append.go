@@ -16,8 +16,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// unbounded replaces the client's own timeout of 10 s. Only the context limits a
-// call.
+// unbounded replaces the client's own timeout of 10 s, so that only the context
+// limits a call.
 var unbounded = time.Duration(math.MaxInt64)
 
 // Append stores events. See eventstore.Log. While the outcome is unknown, Append
@@ -72,8 +72,8 @@ func (l *Log) Tombstone(ctx context.Context, id eventstore.StreamID, expected ev
 	return l.writeError(ctx, what, id, expected, err)
 }
 
-// write appends to the stream with the given name. The name may be that of the
-// metadata stream of id, so the errors mention id instead.
+// write appends to the stream called name, which is id or its metadata stream. The
+// errors mention id in both cases.
 func (l *Log) write(ctx context.Context, what string, id eventstore.StreamID, name string, expected eventstore.Expected, events []es.EventData) (*es.WriteResult, error) {
 	opts := es.AppendToStreamOptions{ExpectedRevision: revision(expected), Deadline: &unbounded}
 	result, err := attempt(ctx, l, what, func(ctx context.Context, c *es.Client) (*es.WriteResult, error) {

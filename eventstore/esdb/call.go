@@ -154,9 +154,9 @@ func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *e
 	}
 }
 
-// run calls f and then release in a new goroutine. If the client takes long to
-// return, the goroutine may outlive ctx and the generation. If run returns an
-// error, it has called release but not f.
+// run calls f and then release in another goroutine. If the client takes a long
+// time to return, the goroutine may outlive ctx and the generation. If run returns
+// an error, it has called release but not f.
 func (l *Log) run(ctx context.Context, g *generation, release func(), f func(context.Context)) error {
 	if !g.begin() {
 		release()

@@ -74,8 +74,8 @@ func parse(connectionString string) (es.Configuration, error) {
 // client accepts only whole seconds.
 const discoveryTimeout = 2 * time.Second
 
-// check returns an error if the string contains a mistake that the client
-// ignores.
+// check returns an error if the string contains a mistake that the client would
+// ignore.
 func check(connectionString string) error {
 	scheme, rest, found := strings.Cut(connectionString, "://")
 	if !found || scheme != "esdb" && scheme != "esdb+discover" {

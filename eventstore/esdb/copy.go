@@ -12,7 +12,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// The steps of a copy, in order.
+// These are the steps of a copy, in order.
 const (
 	StepSurvey  = "survey the source"
 	StepCompare = "compare the target"
@@ -89,7 +89,7 @@ type copier struct {
 	plan
 	step      step
 	pending   batch
-	described []*planned // streams whose metadata is not written yet, in the order of the source
+	described []*planned // streams whose metadata has not been written yet, in the order of the source
 	copied    Copied
 	sum       sum
 }

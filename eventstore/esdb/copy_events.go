@@ -13,7 +13,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// everything yields all events of $all from a position on, including the
+// everything yields all events of $all, starting at a position. It includes the
 // server's own events. A nil position means the start of the log.
 func (l *Log) everything(ctx context.Context, from *es.Position) iter.Seq2[*es.RecordedEvent, error] {
 	start := es.AllPosition(es.Start{})
@@ -23,7 +23,7 @@ func (l *Log) everything(ctx context.Context, from *es.Position) iter.Seq2[*es.R
 	return l.stored(ctx, start, es.Forwards, func() uint64 { return count(0) })
 }
 
-// proposal returns a stored event as an event to append.
+// proposal converts a stored event to an event to append.
 func proposal(e *es.RecordedEvent) es.EventData {
 	return es.EventData{EventID: e.EventID, EventType: e.EventType, ContentType: contentType(e), Data: e.Data, Metadata: e.UserMetadata}
 }
@@ -69,7 +69,7 @@ func (b *batch) add(e *es.RecordedEvent, revision uint64) {
 
 func weight(e *es.RecordedEvent) int { return len(e.Data) + len(e.UserMetadata) + 2*len(e.EventType) }
 
-// sum is a running hash of events.
+// sum computes the hash of a sequence of events.
 type sum struct{ hash hash.Hash }
 
 func newSum() sum { return sum{sha256.New()} }

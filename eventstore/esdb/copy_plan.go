@@ -14,7 +14,7 @@ import (
 // plan summarizes a source: its streams and its last event.
 type plan struct {
 	streams map[string]*planned
-	last    *es.Position // of the last event; nil for an empty log
+	last    *es.Position // position of the last event; nil for an empty log
 	newest  time.Time    // creation of the last event
 	total   uint64       // events and tombstones to copy
 }
@@ -22,7 +22,7 @@ type plan struct {
 // planned is a stream to copy.
 type planned struct {
 	next       uint64            // revision after the last event in the source
-	tombstoned bool              // whether it is tombstoned in the source
+	tombstoned bool              // whether the stream is tombstoned in the source
 	meta       *es.RecordedEvent // last metadata in the source; nil if the stream has none
 	limits     limits            // the limits in meta
 	held       *es.RecordedEvent // last metadata in the target
@@ -76,12 +76,12 @@ func (p *plan) note(e *es.RecordedEvent) {
 	p.total++
 }
 
-// expired reports whether an event is older than its stream's $maxAge.
+// expired reports whether an event is older than the $maxAge of its stream.
 func (p *plan) expired(s *planned, e *es.RecordedEvent) bool {
 	return s.limits.age > 0 && e.CreatedDate.Before(p.newest.Add(-s.limits.age))
 }
 
-// took counts an event that the target contains.
+// took records that the target contains an event of the stream.
 func (s *planned) took(e *es.RecordedEvent) {
 	s.copied++
 	if e.EventNumber < s.limits.truncate {

@@ -17,7 +17,7 @@ import (
 
 func noProgress(string, uint64, uint64) {}
 
-// visible returns the events that reads of each stream of a log yield.
+// visible reads each stream of a log and returns the events.
 func visible(a testLog, h contents) map[string][]string {
 	a.t.Helper()
 	seen := map[string][]string{}

@@ -10,7 +10,7 @@ import (
 
 // verify reads the whole target back and compares it with the copied events. For
 // each stream, it compares the number and revisions of the events, the metadata and
-// the tombstones. It also compares all events in order, by a hash.
+// the tombstones. It also compares a hash of all events in order.
 func (c *copier) verify(ctx context.Context) error {
 	c.begin(StepVerify, c.copied.Events+uint64(c.copied.Tombstones))
 	defer c.end()

@@ -30,8 +30,8 @@ func (d *slowDisk) MaybeError(op errorfs.Op) error {
 	return nil
 }
 
-// A log with slow syncs is still available. Calls wait for the log, and the Log
-// does not reconnect. Nothing is lost, reads continue, and each call returns by its
+// A server with slow syncs is still available. Calls wait for it, and the Log does
+// not reconnect. Nothing is lost, reads continue, and each call returns by its
 // deadline. In this test, the Log probes the server often, with a timeout that is
 // shorter than the longest sync.
 func TestSlowDisk(t *testing.T) {
@@ -99,7 +99,7 @@ func appendAndRead(t *testing.T, log *Log) {
 
 // appendTwice appends an event with a deadline that passes before the sync ends,
 // and then appends the same event again. The log must store the event once.
-// appendTwice returns by how much the first call overran its deadline.
+// appendTwice returns how far the first call overran its deadline.
 func appendTwice(t *testing.T, log *Log, delay time.Duration) (overrun time.Duration) {
 	e := events(1)
 	ctx, cancel := context.WithTimeout(t.Context(), delay/2)

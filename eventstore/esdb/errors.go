@@ -67,9 +67,9 @@ func gaveUp(ctx context.Context, what string, last error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// translate turns the client's errors into the port's errors and adds the name
-// of the operation. It never wraps the client's own errors, so that no caller
-// depends on them.
+// translate turns the client's errors into the errors of package eventstore, and
+// adds the name of the operation. It never wraps the client's own errors, so that
+// no caller depends on them.
 func translate(what string, err error) error {
 	switch {
 	case errors.Is(err, ErrClosed):
@@ -84,8 +84,8 @@ func translate(what string, err error) error {
 	return fmt.Errorf("%s: %s", what, describe(err))
 }
 
-// describe returns an error as one line. For an error from the server, it leaves out
-// the text that the client adds.
+// describe returns the text of an error as one line. For an error from the server,
+// it leaves out the text that the client adds.
 func describe(err error) string {
 	text := err.Error()
 	var wire interface{ GRPCStatus() *status.Status }

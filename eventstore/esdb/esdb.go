@@ -59,10 +59,10 @@ type Log struct {
 
 var _ eventstore.Log = (*Log)(nil)
 
-// Open returns a Log for a connection string, esdb://… or esdb+discover://…. The
-// Log connects at its first call and reconnects after each outage, so the server
-// may start later. Ping checks that the server responds. The error for an invalid
-// connection string is one line and does not contain the password.
+// Open returns a Log for a connection string such as esdb://… or esdb+discover://….
+// The Log connects at its first call and reconnects after each outage, so the
+// server may start later. Ping checks that the server responds. The error for an
+// invalid connection string is one line and does not contain the password.
 func Open(connectionString string, logger *slog.Logger) (*Log, error) {
 	config, err := parse(connectionString)
 	if err != nil {

@@ -50,7 +50,7 @@ func (a *fakeServer) set(k outage.Kind) {
 
 var errGone = status.Error(codes.Unavailable, "connection refused")
 
-// answer waits until the server responds or the context ends.
+// answer waits until the server can respond, or until the context ends.
 func (a *fakeServer) answer(ctx context.Context, sound func() bool) error {
 	for {
 		a.mu.Lock()
@@ -143,7 +143,7 @@ type callers struct {
 	server *fakeServer
 
 	mu          sync.Mutex
-	calls, late int // late: calls that ended at their deadline
+	calls, late int // late counts the calls that ended at their deadline
 	overrun     time.Duration
 	recoveries  []time.Duration
 	rate        float64 // highest number of connection attempts per second during an outage

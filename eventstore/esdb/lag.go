@@ -11,8 +11,8 @@ import (
 
 // lag measures how long a subscriber has been behind the log, on the monotonic
 // clock of this process. For a subscriber that is not live, this is the time since
-// it was last live. For a live subscriber, it is the time since the oldest message
-// arrived that the subscriber has not taken.
+// it was last live. For a live subscriber, it is the age of the oldest message that
+// has arrived but that the subscriber has not taken.
 type lag struct {
 	filter string
 
@@ -92,7 +92,7 @@ func (s *lag) connection() int {
 	return s.link
 }
 
-// came notes the arrival of a message on a connection and returns the time of
+// came records that a message arrived on a connection, and returns the time of
 // arrival.
 func (s *lag) came(link int) time.Time {
 	s.mu.Lock()

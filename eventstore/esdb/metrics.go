@@ -22,7 +22,7 @@ type metrics struct {
 	appendTime, readTime                           prometheus.Histogram
 
 	mu            sync.Mutex
-	connected     bool          // whether it has been connected at least once
+	connected     bool          // whether the log has been connected at least once
 	outageSince   time.Time     // zero while the log is available
 	outages       time.Duration // total of past outages
 	subscriptions map[*lag]struct{}
@@ -67,8 +67,8 @@ func newMetrics() *metrics {
 	}
 	m := &metrics{
 		registry:       registry,
-		appends:        vector("arena_log_appends_total", "Appends, tombstones and changes of metadata by result.", "result", results...),
-		reads:          vector("arena_log_reads_total", "Reads of streams and of $all by result.", "result", resultDone, resultRefused, resultUnavailable, resultCancelled),
+		appends:        vector("arena_log_appends_total", "Appends, tombstones and metadata changes, by result.", "result", results...),
+		reads:          vector("arena_log_reads_total", "Reads of streams and of $all, by result.", "result", resultDone, resultRefused, resultUnavailable, resultCancelled),
 		events:         vector("arena_log_events_total", "Events that were appended, read, or delivered to subscribers.", "how", eventsAppended, eventsRead, eventsSubscribed),
 		conflicts:      counter("arena_log_conflicts_total", "Writes that failed because the stream was not at the expected revision."),
 		retries:        counter("arena_log_retries_total", "Calls that were sent again because their outcome was unknown."),
@@ -136,7 +136,7 @@ func (m *metrics) outageSeconds() float64 {
 	return total.Seconds()
 }
 
-// wrote counts a write of n events, given the time when the write began.
+// wrote counts a write of n events that began at the given time.
 func (m *metrics) wrote(began time.Time, n int, err error) {
 	result := resultOf(err)
 	m.appends.WithLabelValues(result).Inc()

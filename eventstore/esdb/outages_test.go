@@ -200,7 +200,7 @@ func (o *outageTest) writer(id eventstore.StreamID, expected eventstore.Expected
 	}
 }
 
-// follow subscribes until the last event of the test.
+// follow reads a subscription until the last event of the test.
 func (o *outageTest) follow() {
 	defer close(o.followed)
 	after := eventstore.Position(0)

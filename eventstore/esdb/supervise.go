@@ -19,8 +19,8 @@ type pace struct {
 	lastGap  time.Duration // longest wait
 }
 
-// With defaultPace, calls succeed within 5 s after the server becomes responsive
-// again, even if a probe or a discovery began just before that.
+// With defaultPace, calls succeed within 5 s after an outage ends, even if a probe
+// or a discovery began just before that.
 var defaultPace = pace{silence: 2 * time.Second, probe: 2 * time.Second, firstGap: 50 * time.Millisecond, lastGap: time.Second}
 
 // generation waits until the current generation is connected and returns it.
@@ -66,7 +66,7 @@ func (l *Log) gap() time.Duration {
 	return min(l.pace.lastGap, l.pace.firstGap<<min(l.failures-1, 10))
 }
 
-// markHealthy records that the server answered a call of this generation. The
+// markHealthy records that the server responded to a call of this generation. The
 // next generation then connects without a wait.
 func (l *Log) markHealthy(g *generation) {
 	g.noteAnswer()
@@ -95,9 +95,9 @@ func (l *Log) supervise(g *generation, gap time.Duration) {
 	l.report(g, g.reason())
 }
 
-// report logs each change between available and unavailable once. A generation
-// may report its retirement after the next one has connected. Such a report is
-// out of date, so report ignores it.
+// report logs once each time the server becomes unavailable or available again. A
+// generation may report its retirement after the next one has connected. Such a
+// report is out of date, so report ignores it.
 func (l *Log) report(g *generation, cause error) {
 	l.reporting.Lock()
 	defer l.reporting.Unlock()

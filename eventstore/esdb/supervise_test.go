@@ -89,7 +89,7 @@ func events(n int) []eventstore.Event {
 	return all
 }
 
-// everyCall contains a call to each method of the port.
+// everyCall contains a call to each method of eventstore.Log.
 var everyCall = map[string]func(context.Context, *Log) error{
 	"append": func(ctx context.Context, l *Log) error {
 		_, err := l.Append(ctx, "calls-1", eventstore.Any, events(1)...)
@@ -172,9 +172,9 @@ func TestCallsReturnByTheirDeadline(t *testing.T) {
 	}
 }
 
-// writer appends n events one after another, each at the exact revision. After
-// each event it calls the function wrote, and it stops if this function returns
-// an error.
+// writer appends n events one after another, each at the exact revision. After each
+// event, writer calls the function wrote, and stops if that function returns an
+// error.
 func writer(ctx context.Context, l *Log, id eventstore.StreamID, n int, wrote func(i int) error) error {
 	expected := eventstore.NoStream
 	for i := range n {
@@ -193,8 +193,8 @@ func writer(ctx context.Context, l *Log, id eventstore.StreamID, n int, wrote fu
 	return nil
 }
 
-// Writers and subscribers continue through every kind of outage. No event is
-// lost, and none is stored or delivered twice.
+// Writers and subscribers continue through every kind of outage. No event is lost,
+// stored twice or delivered twice.
 func TestOutagesLoseAndDoubleNothing(t *testing.T) {
 	const writers, most = 4, 1 << 30
 	log, p := openThrough(t)

@@ -11,7 +11,7 @@ const (
 	conflict                     // the stream is at a different revision
 )
 
-// current returns the exact revision that an append must expect.
+// current returns the stream's current revision in the form that an append expects.
 func (s *stream) current() eventstore.Expected {
 	return eventstore.Expected(len(s.events) - 1)
 }

@@ -22,9 +22,9 @@ func (l *Log) Read(ctx context.Context, id eventstore.StreamID, from eventstore.
 	}
 }
 
-// page returns the events that a read of a stream yields, in ascending order.
-// It does not apply the limit. Stored events never change, so the caller may
-// read them without the lock.
+// page returns the events that a read of a stream would yield without a limit, in
+// ascending order. Stored events never change, so the caller may read them without
+// the lock.
 func (l *Log) page(id eventstore.StreamID, from eventstore.Revision, d eventstore.Direction) ([]eventstore.Recorded, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,9 +95,9 @@ func (l *Log) from(p eventstore.Position, d eventstore.Direction) ([]eventstore.
 	return l.events[:i], nil
 }
 
-// deliver yields events in the direction and up to the limit of opt. If the
-// context ends first, deliver yields the context's error last. If the context
-// has already ended, even a read of no events fails, as it would over a
+// deliver yields events in the direction that opt sets, up to the limit that opt
+// sets. If the context ends first, deliver yields the context's error last. If the
+// context has already ended, even a read of no events fails, as it would over a
 // network.
 func deliver(ctx context.Context, events []eventstore.Recorded, opt eventstore.ReadOptions, yield func(eventstore.Recorded, error) bool) {
 	n := len(events)

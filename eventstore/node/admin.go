@@ -45,9 +45,9 @@ const lineInterval = 500 * time.Millisecond
 // maxOrder is the maximum size of an order, in bytes.
 const maxOrder = 64 << 10
 
-// Admin serves the operator's routes. It does not authenticate callers, so
-// serve it only on a loopback address, behind a check that refuses calls from
-// other sites. When the server shuts down, a running scavenge or backup stops.
+// Admin serves the operator's routes. It does not authenticate callers, so serve it
+// only on a loopback address, behind a check that rejects calls from other sites.
+// When the server shuts down, a running scavenge or backup stops.
 func (n *Node) Admin() http.Handler {
 	a := &admin{Node: n}
 	a.ctx, a.cancel = context.WithCancel(context.Background())

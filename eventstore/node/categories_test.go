@@ -108,9 +108,9 @@ func TestCategorySubscriptions(t *testing.T) {
 	require.EqualValues(t, 2, *team.info().Stats.LastKnownEventRevision)
 }
 
-// After a restart, the node continues the existing index. The node builds the
-// index when a client first reads a category. It rebuilds the index from
-// scratch if the index is damaged or belongs to another log.
+// The node builds the index when a client first reads a category. After a restart,
+// it continues with the existing index. It rebuilds the index from scratch if the
+// index is damaged or belongs to another log.
 func TestCategoriesIndex(t *testing.T) {
 	fs := vfs.NewMem()
 	run := func(name string, do func(f *fixture)) {

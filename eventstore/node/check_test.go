@@ -181,7 +181,7 @@ func TestCheckAcceptsOnlyGapsOfAScavenge(t *testing.T) {
 	require.Contains(t, fmt.Sprint(found.Named), "the stored result of a scavenge does not match its checksum")
 }
 
-// The seal reveals a file that changed after the node was closed.
+// The check uses the seal to find a file that changed after the node was closed.
 func TestCheckFindsChangedFiles(t *testing.T) {
 	fs := vfs.NewMem()
 	someLog(t, fs)

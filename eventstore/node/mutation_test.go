@@ -16,8 +16,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// TestMutatedBytes changes every byte of a small log. The node must detect the
-// damage, or return the same events. It must never return a wrong event.
+// TestMutatedBytes changes single bytes throughout a small log. The node must
+// detect the damage, or return the same events. It must never return a wrong event.
 func TestMutatedBytes(t *testing.T) { mutateAll(t, 12) }
 
 func TestSoakMutatedBytes(t *testing.T) {
@@ -28,8 +28,8 @@ func TestSoakMutatedBytes(t *testing.T) {
 // folder holds the files of a log's folder, by name.
 type folder map[string]string
 
-// mutateAll changes every n-th byte in the folders of a closed node and of a crashed
-// node, and also truncates each file at that byte.
+// mutateAll uses the folders of a closed node and of a crashed node. At every n-th
+// byte of each file, it once changes the byte and once truncates the file there.
 func mutateAll(t *testing.T, nth int) {
 	seed := logtest.Seed(t)
 	closed, crashed := smallLogs(t)

@@ -1,7 +1,7 @@
 // Package node is the embedded event store. It serves EventStoreDB's gRPC protocol,
 // like a single EventStoreDB node in insecure mode, and keeps its log in Pebble.
 // Any official client can read from it and write to it. Unsupported calls return
-// Unimplemented. Open opens the log in a folder, or creates it. Serve serves
+// Unimplemented. Open opens the log in a folder, or creates it. Serve then accepts
 // clients until Close.
 //
 // The node acknowledges an append, and shows its events to readers, only after it
@@ -43,7 +43,7 @@ type Options struct {
 	Dir    string // the log's folder; Open creates it if it is missing
 	Logger *slog.Logger
 	Quotas Quotas
-	FS     vfs.FS           // default: the machine's file system; tests use one that can fail
+	FS     vfs.FS           // default: the machine's file system; tests use a file system that can fail
 	Now    func() time.Time // the clock for creation times; default: time.Now
 }
 
@@ -209,7 +209,7 @@ type PublicStats struct {
 	Persistent                       persistent.Stats
 }
 
-// PublicStats returns the counts so far.
+// PublicStats returns the statistics about the clients of ServeReadOnly.
 func (n *Node) PublicStats() (s PublicStats) {
 	s.Connections, s.RefusedConnections = n.readOnly.mux.Connections.Count()
 	s.Calls, s.RefusedCalls = n.publicCalls.Count()
@@ -217,7 +217,7 @@ func (n *Node) PublicStats() (s PublicStats) {
 	return s
 }
 
-// Stats returns the counts so far. Do not call it after Close.
+// Stats returns the statistics of the node. Do not call it after Close.
 func (n *Node) Stats() Stats {
 	return Stats{Events: n.writer.Events(), Syncs: n.log.Store.Syncs()}
 }

@@ -90,7 +90,7 @@ func TestOpenOnFullOrForbiddenFolder(t *testing.T) {
 	}
 }
 
-// The creation of a log may stop at any point. The next Open completes it.
+// If the creation of a log is interrupted at any point, the next Open completes it.
 func TestOpenAfterInterruptedCreation(t *testing.T) {
 	states := 0
 	for _, kept := range []int{0, 20, 40, 50, 60, 80, 100} {

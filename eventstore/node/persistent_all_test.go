@@ -15,8 +15,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// A group over $all has a filter. An update of the group keeps the filter. $all
-// hides the checkpoint and parked streams of such groups.
+// A group over $all may have a filter, and updating the group does not change the
+// filter. $all hides the checkpoint and parked streams of such groups.
 func TestPersistentSubscriptionToAll(t *testing.T) {
 	f := serve(t)
 	team := &team{fixture: f, client: f.official(), stream: "$all", group: "g"}

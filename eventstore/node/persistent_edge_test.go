@@ -136,7 +136,7 @@ func TestPersistentLateAnswer(t *testing.T) {
 	team.untilData(team.checkpoint(), `"0"`)
 }
 
-// A group skips tombstones and events that are no longer in the stream.
+// A group skips tombstones and events that its stream no longer shows.
 func TestPersistentSkipsHiddenEvents(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(3)...)

@@ -22,7 +22,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// team is one persistent subscription of the official client.
+// team is one persistent subscription that the official client uses.
 type team struct {
 	*fixture
 	client *esdb.Client
@@ -201,7 +201,7 @@ func TestPersistentSubscription(t *testing.T) {
 	require.EqualValues(t, 2, team.info().Connections[0].InFlightMessages)
 }
 
-// The start of a group is inclusive, unlike that of a subscription.
+// The start of a group is inclusive, unlike the start of an ordinary subscription.
 func TestPersistentStart(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(1)...)

@@ -29,8 +29,8 @@ func soak(t *testing.T) {
 	}
 }
 
-// TestPowerLoss simulates a power loss between any two changes to the disk. The
-// disk keeps 0 to 100 % of the unsynced data. No acknowledged event may be lost.
+// TestPowerLoss simulates power losses between changes to the disk. The disk keeps
+// 0 to 100 % of the unsynced data. No acknowledged event may be lost.
 func TestPowerLoss(t *testing.T) { losePower(t, 12) }
 
 func TestSoakPowerLoss(t *testing.T) {
@@ -97,7 +97,7 @@ func losePowerOften(t *testing.T, seed uint64, nth int64) (seen survey) {
 	return seen
 }
 
-// load records the work of the writers. Safe for concurrent use.
+// load records the work of the writers. A load is safe for concurrent use.
 type load struct {
 	stop         atomic.Bool
 	mu           sync.Mutex

@@ -290,7 +290,7 @@ func TestFirstAndLastStreamPositions(t *testing.T) {
 	})
 }
 
-// A read may have any count: reading many pages works in both directions.
+// The count of a read is not limited: reading many pages works in both directions.
 func TestReadsAcrossPages(t *testing.T) {
 	f := serve(t)
 	const n = 3*storage.PageRecords + 7

@@ -31,8 +31,8 @@ func powerLoss(fs *vfs.MemFS, kept int) *vfs.MemFS {
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// Neither a close nor a crash loses an acknowledged event, no matter how much of the
-// unsynced data the crash keeps.
+// No acknowledged event is lost when the node closes or crashes, no matter how much
+// of the unsynced data survives a crash.
 func TestReopenedLogHoldsTheSameEvents(t *testing.T) {
 	fs := crashable()
 	f := serve(t, Options{FS: fs})

@@ -54,8 +54,8 @@ func TestRetriesAtExactRevisions(t *testing.T) {
 	})
 }
 
-// If an append expects "any" or "stream_exists", the node looks up the first id
-// in a bounded cache of recent ids.
+// If an append expects "any" or "stream_exists", the node looks up the first id in
+// a cache that holds a limited number of recent ids.
 func TestRetriesAtAnyRevision(t *testing.T) {
 	for name, expected := range map[string]int64{"any": writer.Any, "stream_exists": writer.StreamExists} {
 		t.Run(name, func(t *testing.T) {

@@ -380,8 +380,8 @@ func TestScavengeEndsWithCallerOrNode(t *testing.T) {
 	require.ErrorIs(t, err, lifecycle.ErrClosed)
 }
 
-// A scavenge removes nothing if an index entry points to another stream's
-// record.
+// If an index entry points to another stream's record, a scavenge stops without
+// removing anything.
 func TestScavengeStopsAtDamage(t *testing.T) {
 	fs := vfs.NewMem()
 	f := serve(t, Options{FS: fs})

@@ -283,8 +283,8 @@ func (n *Node) info(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// live responds with 204, or with the status in the parameter liveCode, while
-// the node is ready. Otherwise it responds with 503.
+// While the node is ready, live responds with 204 or with the status in the
+// parameter liveCode. Otherwise it responds with 503.
 func (n *Node) live(w http.ResponseWriter, r *http.Request) {
 	code := http.StatusNoContent
 	if asked, err := strconv.Atoi(r.URL.Query().Get("liveCode")); err == nil && asked >= 200 && asked <= 599 {

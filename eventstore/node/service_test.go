@@ -223,8 +223,8 @@ func (f *fixture) gossipBehindAPlainRequest() (response *http.Response, body []b
 	return response, body
 }
 
-// The node serves gRPC to an HTTP/2 client that waits for the server. A client that sends
-// nothing, or nonsense, does no harm.
+// A client that sends the HTTP/2 preface and then waits for the server is treated
+// as a gRPC client. A client that sends nothing, or nonsense, does no harm.
 func TestIncompleteConnections(t *testing.T) {
 	f := serve(t)
 	dial := func(t *testing.T) net.Conn {
@@ -262,7 +262,7 @@ func TestIncompleteConnections(t *testing.T) {
 	f.must("s", writer.Any, fresh(1)...)
 }
 
-// A client may ping at any rate.
+// Clients may send pings at any rate.
 func TestPingsAreAnswered(t *testing.T) {
 	const pings = 300
 	f := serve(t)
@@ -288,7 +288,7 @@ func TestPingsAreAnswered(t *testing.T) {
 	}
 }
 
-// requireClientLifecycle writes, reads, and deletes through the official
+// requireClientLifecycle writes, reads and deletes a stream through the official
 // client.
 func requireClientLifecycle(t *testing.T, f *fixture, client *esdb.Client, stream string) {
 	t.Helper()

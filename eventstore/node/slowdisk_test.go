@@ -21,8 +21,8 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// Each sync of the write-ahead log takes 10 ms to 30 s of the test's fake time.
-// Appends must slow down, and memory must stay bounded.
+// Each sync of the write-ahead log takes 10 ms to 30 s on the test's fake clock.
+// Appends must slow down, and memory use must stay limited.
 func TestSlowDisk(t *testing.T) {
 	for _, delay := range []time.Duration{10 * time.Millisecond, time.Second, 30 * time.Second} {
 		t.Run(delay.String(), func(t *testing.T) {

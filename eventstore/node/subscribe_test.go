@@ -21,7 +21,7 @@ func TestStreamSubscriptions(t *testing.T) {
 	tests := []struct {
 		name string
 		from []asking
-		want []uint64 // which of the 3 stored and 2 new events it gets
+		want []uint64 // which of the 3 stored and 2 new events the subscription yields
 	}{
 		{"from the start", nil, []uint64{0, 1, 2, 3, 4}},
 		{"from a revision, exclusive", []asking{fromRevision(1)}, []uint64{2, 3, 4}},
@@ -207,8 +207,9 @@ func TestCheckpoints(t *testing.T) {
 	})
 }
 
-// A filter on $all tests the stream or the type of an event. It is a list of
-// prefixes, or a case-sensitive regular expression that may match anywhere.
+// A filter on $all tests either the stream or the type of an event. It consists of
+// prefixes or of a case-sensitive regular expression, which may match anywhere in
+// the name.
 func TestFilters(t *testing.T) {
 	f := serve(t)
 	for _, stream := range []string{"match-1", "Match-2", "ladder-match", "owner-1"} {

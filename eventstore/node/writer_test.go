@@ -24,8 +24,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// Many writers append at exact revisions, each on its own connection. Each revision is
-// stored once, and every reader sees the acknowledged events.
+// Many writers append at exact revisions, each on its own connection. Each revision
+// is stored once, and every read returns the acknowledged events.
 func TestConcurrentAppendsToOneStream(t *testing.T) {
 	const writers, each = 8, 20
 	f := serve(t)

@@ -103,8 +103,8 @@ func (p *Proxy) SetDelay(d time.Duration) {
 	p.delay = d
 }
 
-// Set begins an outage. Set(None) ends it. When Hung or OneWay ends, the waiting
-// data passes. With the other kinds, data in transit is lost.
+// Set begins an outage, and Set(None) ends it. When Hung or OneWay ends, the
+// waiting data passes. During the other kinds of outages, data in transit is lost.
 func (p *Proxy) Set(k Kind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -173,8 +173,8 @@ func (p *Proxy) refuse() {
 	p.release = release
 }
 
-// blackHole makes connections lose their data. It fills the queue of the listener, so
-// that the kernel ignores new connections.
+// blackHole makes the proxy drop all data. It also fills the queue of the listener,
+// so that the kernel ignores new connections.
 func (p *Proxy) blackHole() {
 	for l := range p.links {
 		l.lost = true

@@ -42,7 +42,7 @@ type Categories struct {
 	stuck    bool          // the index cannot even be closed
 	watchers map[*openlog.Watcher]struct{}
 
-	last *recent.Map[string, int64] // last revision of each stream; only the goroutine that builds the index uses this map
+	last *recent.Map[string, int64] // last revision of each link stream; only the goroutine that builds the index uses this map
 }
 
 // New returns the index of a log. The index is stored in the folder dir. New does

@@ -85,7 +85,7 @@ func (c *Categories) builtTo(index storage.Index) (uint64, error) {
 	return at, nil
 }
 
-// halted handles a fatal error of Pebble, after which Pebble cannot continue.
+// halted handles an error after which Pebble cannot continue.
 func (c *Categories) halted(err error) {
 	c.mu.Lock()
 	c.stuck = true

@@ -105,7 +105,7 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
-// pause waits a short time, so that file descriptors can become free.
+// pause waits for a short time, so that file descriptors can become free.
 func (m *Mux) pause() {
 	select {
 	case <-time.After(sniffGrace):

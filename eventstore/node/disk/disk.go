@@ -1,7 +1,7 @@
 // Package disk guards the files of a log under Pebble. It stops the log at the
-// first failed write, and seals the folder of a closed log. It finds damage
-// that Pebble would mistake for the effects of a crash. It depends on the
-// formats of Pebble's files, but not on the contents of the log.
+// first failed write, seals the folder of a closed log, and finds damage that
+// Pebble would mistake for the effects of a crash. It depends on the formats of
+// Pebble's files, but not on the contents of the log.
 package disk
 
 import (
@@ -18,10 +18,10 @@ import (
 // Disk is the file system under Pebble. It differs from a plain file system in
 // three ways.
 //
-// Failures are final. While the guard is on and a change to a write-ahead log or to
-// the folder fails for the first time, the Disk calls fatal. The failed call blocks
-// until Release. If it returned, Pebble would panic in one of its own goroutines,
-// where nothing can recover from the panic. Reads continue.
+// Failures are final. If a change to a write-ahead log or to the folder fails while
+// the guard is on, the Disk calls fatal, but only for the first failure. The failed
+// call blocks until Release. If it returned, Pebble would panic in one of its own
+// goroutines, where nothing can recover from the panic. Reads continue.
 //
 // Write-ahead logs are reused. A sync of an overwritten file is faster than a sync
 // of a new file. But old records remain in the file behind the new ones, so a

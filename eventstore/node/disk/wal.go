@@ -20,10 +20,11 @@ import (
 //	checksum(4) length(2) kind(1) log number(4) synced up to(8) payload
 //
 // All numbers are little-endian. The checksum covers everything after the length. A
-// crash may tear the last chunks. If Pebble cannot read the remaining bytes of a
-// block, it assumes that a crash tore them, and skips them. But a later chunk may
-// record that these bytes had been synced. In that case they are damaged, not torn,
-// and skipping them would silently lose acknowledged events.
+// crash may tear the last chunks, that is, leave them only partly written. If
+// Pebble cannot read the remaining bytes of a block, it assumes that a crash tore
+// them, and skips them. But a later chunk may record that these bytes had been
+// synced. In that case they are damaged, not torn, and skipping them would silently
+// lose acknowledged events.
 const (
 	walBlock   = 32 << 10
 	walHeader  = 19

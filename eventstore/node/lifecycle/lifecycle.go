@@ -1,5 +1,6 @@
 // Package lifecycle tells the parts of a node when the node closes and when its log
-// has failed. When the node closes, it can wait until they have finished.
+// has failed. It also lets the node wait, when it closes, until all parts have
+// finished.
 package lifecycle
 
 import (
@@ -29,7 +30,7 @@ type Lifecycle struct {
 	mu       sync.Mutex
 	closing  context.Context // canceled only while mu is held
 	announce context.CancelFunc
-	running  sync.WaitGroup // only grows while mu is held and the node is not closing
+	running  sync.WaitGroup // grows only while mu is held and the node is not closing
 
 	open context.Context // ends when failed or closing ends, with ErrFailed or ErrClosed
 	end  context.CancelCauseFunc

@@ -11,7 +11,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// A group writes checkpoints and parked messages to the log.
+// These constants describe the checkpoints and parked messages that a group writes
+// to the log.
 const (
 	typeCheckpoint = "$SubscriptionCheckpoint"
 

@@ -14,8 +14,8 @@ import (
 	"hexarena/eventstore/node/streams"
 )
 
-// fill reads more messages from the source and from the replay. It reports whether
-// it found any, or the source has more.
+// fill reads more messages from the source and from the replay. It returns true if
+// it found any messages, or if the source has more.
 func (g *group) fill() (bool, error) {
 	replayed, err := g.fillReplay()
 	if err != nil {
@@ -78,7 +78,7 @@ func (g *group) read(next uint64, limit int) (sourceBatch, error) {
 			b.next, b.end = at, false
 			break
 		}
-		if g.config.all() && streams.HiddenFromAll(r.Stream) { // a checkpoint must not cause the next one
+		if g.config.all() && streams.HiddenFromAll(r.Stream) { // saving a checkpoint must not lead to another checkpoint
 			b.last = mark{at, true}
 			continue
 		}

@@ -60,7 +60,7 @@ type group struct {
 	left    time.Time        // when the last consumer left, or the group was loaded
 	paused  time.Time        // until this time, the group's owner has no writes left
 
-	// How far the group has read its source.
+	// These fields record how far the group has read its source.
 	next       uint64 // revision or position to continue from
 	last       mark   // the last event that was considered
 	considered uint64 // events considered since the group was loaded

@@ -25,7 +25,7 @@ const (
 )
 
 // groups holds all persistent subscriptions. The first call to the service loads
-// them. It is safe for concurrent use.
+// them. The type is safe for concurrent use.
 type groups struct {
 	*Log
 	mu     sync.Mutex // held during changes

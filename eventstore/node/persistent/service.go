@@ -45,8 +45,8 @@ func (p Service) Create(ctx context.Context, m *api.CreateReq) (*api.CreateResp,
 	return &api.CreateResp{}, err
 }
 
-// Update implements the service. An UpdateReq has the fields of a CreateReq,
-// except for the filter and the strategy name.
+// Update changes a group's settings. An UpdateReq has the same fields as a
+// CreateReq, except for the filter and the strategy name.
 func (p Service) Update(ctx context.Context, m *api.UpdateReq) (*api.UpdateResp, error) {
 	o := &api.CreateReq_Options{}
 	encoded, err := proto.Marshal(m.GetOptions())

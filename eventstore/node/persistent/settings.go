@@ -29,8 +29,8 @@ type groupConfig struct {
 	From          uint64       `json:"from"`
 	Filter        *wire.Filter `json:"filter,omitempty"`
 
-	// Owner is the tag of the network that created the group on a read-only node. It
-	// is empty for a group of a trusted client.
+	// Owner is the tag of the network that created the group on a read-only node.
+	// It is empty if a trusted client created the group.
 	Owner string `json:"owner,omitempty"`
 
 	groupSettings

@@ -69,8 +69,9 @@ func (p Service) Public() Service {
 	return p
 }
 
-// Expose prepares the service for strangers. secret must stay the same as long as the
-// log exists. Until the node closes, groups that nobody uses expire.
+// Expose prepares the service for strangers. The secret must stay the same as long
+// as the log exists. Expose also starts a goroutine that deletes groups that nobody
+// uses, until the node closes.
 func (p Service) Expose(secret []byte) {
 	p.groups.strangers.secret = secret
 	if !p.Life.Enter() {

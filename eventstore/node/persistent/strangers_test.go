@@ -69,7 +69,7 @@ func wireCode(err error) codes.Code {
 	return status.Code(err)
 }
 
-// The limits on memory apply to strangers only.
+// The stricter limits on memory apply only to strangers.
 func TestStrangersGetSmallBuffers(t *testing.T) {
 	large := groupSettings{HistoryBufferSize: 1 << 30}
 	trusted, stranger := groupConfig{groupSettings: large}, groupConfig{groupSettings: large}

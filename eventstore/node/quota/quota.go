@@ -23,7 +23,7 @@ func (l Limit) Allows(total, ofNetwork int) bool {
 // IPv4, and its /64 for IPv6, because one subscriber usually owns a whole /64.
 func Network(address net.Addr) string { return NetworkOf(address.String()) }
 
-// NetworkOf is like Network, for an address as text.
+// NetworkOf is like Network, but takes the address as text.
 func NetworkOf(address string) string {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {

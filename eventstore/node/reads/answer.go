@@ -12,11 +12,11 @@ import (
 	"hexarena/eventstore/node/wire"
 )
 
-// firstPage is the number of revisions that EventStoreDB reads first. If none of
-// these events is visible, the client gets the first stream position.
+// EventStoreDB first reads firstPage revisions. If none of those events are
+// visible, the client also gets the first stream position.
 const firstPage = 32
 
-// readStream answers a read of one stream.
+// readStream responds to a read of one stream.
 func (r *reader) readStream() error {
 	v, err := r.look()
 	switch {
@@ -52,7 +52,7 @@ func (r *reader) look() (storage.View, error) {
 	return r.View(r.stream, r.within)
 }
 
-// readAll answers a read of the whole log.
+// readAll responds to a read of the whole log.
 func (r *reader) readAll() error {
 	if err := r.checkPosition(); err != nil {
 		return err

@@ -19,7 +19,7 @@ func (r Resolved) Original() *Record {
 	return r.Event
 }
 
-// LinkTo returns the data of a link to a record, N@stream.
+// LinkTo returns the data of a link to a record, which has the form N@stream.
 func LinkTo(r *Record) string { return strconv.FormatUint(r.Revision, 10) + "@" + r.Stream }
 
 // ParseLink reads a link's data.

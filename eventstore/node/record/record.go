@@ -19,7 +19,7 @@ const TombstoneRevision = math.MaxInt64
 // MaxStreamName is the maximum length of a stream name, in bytes.
 const MaxStreamName = 1<<16 - 1
 
-// The node writes events of these types itself, or reads the data in them.
+// These are the types of events that the node writes itself or whose data it reads.
 const (
 	TypeStreamDeleted = "$streamDeleted"
 	TypeMetadata      = "$metadata"

@@ -18,9 +18,8 @@ import (
 // log's folder.
 var ErrTarget = errors.New("unusable backup folder")
 
-// CopyTo copies the log into a folder and returns the size of the copy. It
-// returns ErrTarget if the folder is not empty, or lies within the log's
-// folder.
+// CopyTo copies the log into a folder and returns the size of the copy. It returns
+// ErrTarget if the folder is not empty or is inside the log's folder.
 func (s *Store) CopyTo(ctx context.Context, target string) (size uint64, err error) {
 	if err := s.checkTarget(target); err != nil {
 		return 0, err

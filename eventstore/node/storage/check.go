@@ -16,7 +16,7 @@ import (
 // Checked is the result of a check.
 type Checked struct {
 	Format     string // the log's format version
-	Sealed     bool   // the node was closed properly, or the log is a backup
+	Sealed     bool   // whether the node was closed properly, or the log is a backup
 	Events     uint64
 	Bytes      uint64 // total size of the records
 	Streams    uint64 // streams with events, except metadata streams

@@ -130,8 +130,8 @@ func (l *logReader) follows(r *record.Record) {
 	l.next, l.created = r.Position+uint64(r.Size()), max(l.created, r.Created)
 }
 
-// readIndex reads every entry of the index. It reports progress in bytes of the log,
-// like readLog.
+// readIndex reads every entry of the index. Like readLog, it reports its progress
+// in bytes of the log.
 func (c *checker) readIndex() error {
 	r := indexReader{checker: c, each: float64(c.Bytes) / float64(max(c.log.count, 1))}
 	return c.each(stepIndex, []byte{streamPrefix}, afterStreams, c.Bytes, r.visit)

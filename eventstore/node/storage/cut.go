@@ -123,8 +123,8 @@ func (s *Store) keptEnd() (end LogEnd, ok bool, err error) {
 	return end, true, nil
 }
 
-// WasScavenged reports whether a position lies in a gap that a scavenge left.
-// The position may be anywhere in the gap.
+// WasScavenged reports whether a position is anywhere in a gap that a scavenge
+// left.
 func (s *Store) WasScavenged(position uint64) (bool, error) {
 	if !s.scavenged.Load() {
 		return false, nil

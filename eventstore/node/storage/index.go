@@ -10,7 +10,8 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// The key space. Integers are big-endian, so that keys sort like numbers.
+// The store has the following keys. Integers are big-endian, so that keys sort like
+// numbers.
 //
 //	0x00 "format"                             → the format version, in decimal
 //	0x00 "secret"                             → the secret, if Store.Secret has created it

@@ -64,8 +64,8 @@ func (s *Store) event(stream string, revision, position uint64) (r record.Record
 	return r, true, nil
 }
 
-// Find reads the event at a revision of a stream. ok is false if the event does
-// not exist up to the position limit.
+// Find reads the event at a revision of a stream. ok is false if there is no such
+// event up to the position limit.
 func (s *Store) Find(stream string, revision, limit uint64) (r record.Record, ok bool, err error) {
 	value, err := s.Value(StreamKey(stream, revision))
 	if err != nil || value == nil {
@@ -211,8 +211,8 @@ type Batch struct{ batch *pebble.Batch }
 // besides its value and the name of its stream.
 const batchOverhead = 64
 
-// Write writes records and their index entries, without waiting for their sync.
-// After a crash, the log has either all of them or none.
+// Write writes records and their index entries, without waiting until they are
+// synced. After a crash, the log has either all of them or none.
 func (s *Store) Write(records []record.Record) (b Batch, err error) {
 	defer recoverInto(&err, "write the log")
 	size := 0
@@ -262,8 +262,8 @@ func (b Batch) WaitForSync() error {
 	return nil
 }
 
-// Close frees a batch after its sync.
-func (b Batch) Close() { _ = b.batch.Close() } // nothing is left that can fail
+// Close frees a batch. Call it after the batch is synced.
+func (b Batch) Close() { _ = b.batch.Close() } // a synced batch closes without an error
 
 // IsDamage reports whether an error means that stored bytes have changed.
 func IsDamage(err error) bool {

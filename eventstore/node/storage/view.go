@@ -81,7 +81,7 @@ const (
 	pageBytes   = 512 << 10
 )
 
-// Page is a run of records, and the start of the next page.
+// Page is a sequence of records, and the start of the next page.
 type Page struct {
 	Records []record.Record
 	bytes   int

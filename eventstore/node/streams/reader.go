@@ -124,9 +124,9 @@ func (l *LinkTargets) find(stream string, revision uint64) (target record.Record
 	return target, ok && !v.Hides(&target), err
 }
 
-// HiddenFromAll reports whether $all leaves a stream out. $all leaves out the
-// state of persistent subscriptions to $all. Otherwise each checkpoint would be
-// a new event for the subscription that wrote it.
+// HiddenFromAll reports whether $all leaves a stream out. These are the streams in
+// which persistent subscriptions to $all store their state. Otherwise each
+// checkpoint would be a new event for the subscription that wrote it.
 func HiddenFromAll(stream string) bool {
 	return strings.HasPrefix(stream, "$persistentsubscription-$all::") &&
 		(strings.HasSuffix(stream, "-checkpoint") || strings.HasSuffix(stream, "-parked"))

@@ -29,7 +29,7 @@ const (
 	fieldLeastBits = 2
 )
 
-// decodeAppend decodes the messages of a usual append: options with an exact
+// decodeAppend decodes the messages of a typical append: options with an exact
 // revision, and events. It returns false for every other message. The caller then
 // lets the protobuf library decode that message or find the error in it.
 //
@@ -71,7 +71,7 @@ func decodeOptions(data []byte, m *api.AppendReq) bool {
 	return true
 }
 
-// proposal is an event in an AppendReq, in one allocation.
+// proposal holds an event in an AppendReq, with all its parts in one allocation.
 type proposal struct {
 	content    api.AppendReq_ProposedMessage_
 	event      api.AppendReq_ProposedMessage
@@ -137,8 +137,8 @@ func (p *proposal) setMetadata(entry []byte) bool {
 	return true
 }
 
-// nextBytes splits off a field with a length. It returns field 0 if data does not
-// begin with such a field.
+// nextBytes splits off a length-delimited field. It returns field 0 if data does
+// not begin with such a field.
 func nextBytes(data []byte) (field protowire.Number, value, rest []byte) {
 	field, kind, n := protowire.ConsumeTag(data)
 	if n < 0 || kind != protowire.BytesType {

@@ -22,7 +22,7 @@ import (
 type Frame []byte
 
 // codec is gRPC's own protobuf codec, except that it passes frames through
-// unchanged and decodes usual appends by hand.
+// unchanged and decodes typical appends by hand.
 type codec struct{ encoding.CodecV2 }
 
 // NewCodec returns the codec of the node's servers.

@@ -75,7 +75,7 @@ func TestLookaheads(t *testing.T) {
 	}
 }
 
-// A large filter is rejected before it is compiled. The repetition in this one
+// A large filter is rejected before it is compiled. The repetition in this test
 // would need 129 MB.
 func TestLargeFilters(t *testing.T) {
 	for name, f := range map[string]*persistent.CreateReq_AllOptions_FilterOptions_Expression{

@@ -67,7 +67,7 @@ func RefuseDeleted(stream string) error {
 		"stream-deleted", "stream-name", stream)
 }
 
-// RefuseVersion rejects an operation that expected another revision.
+// RefuseVersion rejects an operation that expected a different revision.
 func RefuseVersion(operation, stream string, expected, actual int64) error {
 	message := fmt.Sprintf("%s failed due to WrongExpectedVersion. Stream: %s, Expected version: %d, Actual version: %d", operation, stream, expected, actual)
 	return Refuse(codes.FailedPrecondition, message, "wrong-expected-version",

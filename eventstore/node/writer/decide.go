@@ -56,7 +56,7 @@ func (w *Writer) decideAppend(r *Request, h storage.Head) (Outcome, error) {
 	return w.append(r, h)
 }
 
-// compare reports whether an append matches the end of its stream. If the
+// compare reports whether an append expects the current end of its stream. If the
 // append is a retry, compare returns the outcome of the stored append instead.
 func (w *Writer) compare(r *Request, h storage.Head) (retry *Outcome, fits bool, err error) {
 	switch {

@@ -19,7 +19,7 @@ type Request struct {
 	done     chan Outcome
 }
 
-// Act is the kind of a request.
+// Act is the action that a request asks for.
 type Act int
 
 // The kinds of requests.

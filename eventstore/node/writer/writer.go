@@ -97,7 +97,7 @@ type Writer struct {
 	committed []*group // groups that are not finished, oldest first
 
 	running  sync.WaitGroup
-	applying atomic.Bool   // Pebble is writing, and may be stuck
+	applying atomic.Bool   // whether Pebble is writing; it may be stuck
 	stored   atomic.Uint64 // events
 }
 
@@ -325,8 +325,8 @@ func (w *Writer) record(stream string, revision int64, e *Proposed) record.Recor
 	}
 }
 
-// With these types, the writer remembers in which place of a stream it stored each
-// recent event id.
+// With these types, the writer remembers where in a stream it stored each recent
+// event id.
 type (
 	eventKey struct {
 		id     uuid.UUID

@@ -15,8 +15,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// After the node has rejected a call, it receives and drops up to this many more
-// bytes, so that a client that is still sending can read the error.
+// The node receives and drops up to this many bytes of a rejected call, so that a
+// client that is still sending can read the error.
 const discarded = 32 << 20
 
 // Writes handles Append, BatchAppend, Delete and Tombstone.
@@ -27,7 +27,7 @@ type Writes struct {
 	batchCalls chan struct{} // holds one element for each open BatchAppend call
 }
 
-// New returns a Writes that accepts calls.
+// New returns a Writes that passes requests to w.
 func New(w *writer.Writer) Writes {
 	return Writes{Writer: w, admission: writer.NewAdmission(w.Life), batchCalls: make(chan struct{}, batchCalls)}
 }
@@ -53,7 +53,7 @@ func (s Writes) Append(call api.Streams_AppendServer) error {
 	return call.SendAndClose(appendResponse(r, out))
 }
 
-// receiveAppend receives all messages of a call into a request.
+// receiveAppend receives all messages of a call and stores them in a request.
 func (s Writes) receiveAppend(call api.Streams_AppendServer, r *writer.Request) error {
 	first, err := call.Recv()
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -98,7 +98,8 @@ func readOptions(r *writer.Request, o *api.AppendReq_Options) (err error) {
 	return err
 }
 
-// propose adds one event to a request. size is the size of all events so far.
+// propose adds one event to a request. The parameter size is the size of all events
+// so far.
 func propose(r *writer.Request, message *api.AppendReq, event *api.AppendReq_ProposedMessage, size int) error {
 	if event == nil {
 		return wire.Invalid("an append must have its options once, and then only events, not %T", message.GetContent())

@@ -55,7 +55,7 @@ type batch struct {
 	refused error         // why the append is rejected
 }
 
-// BatchAppend receives appends until the client closes its side.
+// BatchAppend receives appends until the client closes its sending side.
 func (s Writes) BatchAppend(call api.Streams_BatchAppendServer) error {
 	select {
 	case s.batchCalls <- struct{}{}:
