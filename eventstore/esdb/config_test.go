@@ -54,7 +54,7 @@ func TestOpenAcceptsAddresses(t *testing.T) {
 	} {
 		log, err := Open(address, slog.New(slog.DiscardHandler))
 		require.NoError(t, err, address)
-		require.Equal(t, 1, log.config.MaxDiscoverAttempts, "the supervision repeats the discovery")
+		require.Equal(t, 1, log.config.MaxDiscoverAttempts, "the Log repeats the discovery itself")
 		require.Equal(t, 2, log.config.GossipTimeout)
 		require.NoError(t, log.Close())
 	}

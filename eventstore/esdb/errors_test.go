@@ -63,7 +63,7 @@ func TestGaveUp(t *testing.T) {
 	cancel()
 	err := gaveUp(ctx, "read s", nil)
 	require.ErrorIs(t, err, context.Canceled)
-	require.NotErrorIs(t, err, eventstore.ErrUnavailable, "the caller cancelled; the log is not at fault")
+	require.NotErrorIs(t, err, eventstore.ErrUnavailable, "the caller cancelled, so the log is not at fault")
 	late, cancel := context.WithTimeout(t.Context(), -time.Second)
 	defer cancel()
 	err = gaveUp(late, "read s", errSilent)

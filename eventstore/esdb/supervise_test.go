@@ -256,7 +256,7 @@ func TestOutagesLoseAndDoubleNothing(t *testing.T) {
 			select {
 			case <-progress:
 			case <-ctx.Done():
-				require.Fail(t, "the writers do not continue")
+				require.Fail(t, "the writers did not continue")
 			}
 		}
 		p.Set(o)

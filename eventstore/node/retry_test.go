@@ -75,7 +75,7 @@ func TestRetriesAtAnyRevision(t *testing.T) {
 			require.EqualValues(t, 5, f.must("s", expected, fresh(1)[0], stored[0]).GetCurrentRevision(), "the first id is unknown, so both are appended")
 
 			f.must("other", writer.NoStream, fresh(1)...)
-			require.EqualValues(t, 1, f.must("other", expected, stored[1]).GetCurrentRevision(), "known only from another stream, so new")
+			require.EqualValues(t, 1, f.must("other", expected, stored[1]).GetCurrentRevision(), "the id is known only in another stream, so the event is new")
 		})
 	}
 }

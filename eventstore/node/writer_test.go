@@ -138,7 +138,7 @@ func TestFirstFailureStopsTheNode(t *testing.T) {
 			broken.Store(false)
 			_, err = n.writer.Submit(t.Context(), &writer.Request{Stream: "t", Expected: writer.Any, Events: []writer.Proposed{{ID: uuid.New(), Type: "T"}}})
 			require.ErrorIs(t, err, lifecycle.ErrFailed, "the node does not try again")
-			require.Equal(t, kept, n.log.Tail.End(), "readers see nothing more")
+			require.Equal(t, kept, n.log.Tail.End(), "readers see no more events")
 			after := powerLoss(disk, 0)
 			_ = n.Close()
 

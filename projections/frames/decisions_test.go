@@ -255,7 +255,7 @@ func matchWithTimeouts(t *testing.T) (*arenatest.Game, frames.History, eventstor
 			return g, h, log
 		}
 	}
-	require.FailNow(t, "no match has both timeouts")
+	require.FailNow(t, "no match contains both kinds of timeouts")
 	panic("unreachable")
 }
 

@@ -325,7 +325,7 @@ func TestReadReturnsErrorsOfTheLogAndOfEvents(t *testing.T) {
 	_, err := frames.Read(t.Context(), log, "another")
 	require.ErrorIs(t, err, frames.ErrNoMatch)
 	_, err = frames.Read(t.Context(), brokenLog{log, 5}, g.MatchID)
-	require.ErrorIs(t, err, errBroken, "a read that broke off")
+	require.ErrorIs(t, err, errBroken, "a read that fails part way returns the error")
 	require.ErrorContains(t, err, g.MatchID)
 
 	for name, c := range map[string]struct {

@@ -21,7 +21,7 @@ func TestFeedHoldsItsRecords(t *testing.T) {
 			before := fmt.Sprint(held)
 			f.add(r)
 			all = append(all, r)
-			require.Equal(t, before, fmt.Sprint(held), "records that a reader holds")
+			require.Equal(t, before, fmt.Sprint(held), "records that were read earlier do not change")
 		}
 		require.Equal(t, 1+uint64(n), f.end())
 		require.LessOrEqual(t, len(f.newest), 2*blockSize)

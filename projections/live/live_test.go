@@ -352,7 +352,7 @@ func TestReadersMissNothingIfTheSubscriptionEnds(t *testing.T) {
 		settled()
 		require.NotContains(t, fmt.Sprint(s.hub.List("")), began.MatchID)
 		wire.heal()
-		require.True(t, s.hub.Await(t.Context(), began.MatchID), "the match that started meanwhile")
+		require.True(t, s.hub.Await(t.Context(), began.MatchID), "the match that started during the outage becomes visible")
 		on.Step()
 		settled()
 

@@ -140,7 +140,7 @@ func TestListFollowsACompletedMatch(t *testing.T) {
 	require.True(t, completed.Seats[1].Resigned, "the clumsy player")
 	require.Equal(t, "resigned", completed.Mark(1))
 	require.Len(t, completed.Seats, 4)
-	require.Equal(t, want, running, "a summary that a reader holds")
+	require.Equal(t, want, running, "a summary that was read earlier does not change")
 }
 
 // Before its first match, a bot has the rating 0.0. So the first rating change
@@ -349,11 +349,11 @@ func TestPagesReachTheNewestMatches(t *testing.T) {
 
 	beyond := s.ids[n-matches.Reachable-1]
 	page, next := list(t, s.list, matches.Query{Before: beyond, Limit: 200})
-	require.Empty(t, page, "a page after a match that is out of reach")
+	require.Empty(t, page, "the page after a match that is out of reach is empty")
 	require.Empty(t, next)
 	_, ok, err := s.list.Get(beyond)
 	require.NoError(t, err)
-	require.True(t, ok, "a match out of reach, by its id")
+	require.True(t, ok, "Get finds a match that is out of reach")
 
 	seated := 0
 	got := s.pages(matches.Query{Limit: 200}, func() {

@@ -119,7 +119,7 @@ func TestEveryLadderEventIsAnEntry(t *testing.T) {
 	size, err := w.signed.LadderSize(t.Context(), ladder.Standard)
 	require.NoError(t, err)
 	require.EqualValues(t, 6, size)
-	require.EqualValues(t, 2, w.head(ladder.Standard).Size, "the tree of results is another tree")
+	require.EqualValues(t, 2, w.head(ladder.Standard).Size, "the tree of results is a separate tree")
 
 	for width := 1; width <= 6; width++ {
 		tile := tlog.Tile{H: torchwood.TileHeight, W: width}

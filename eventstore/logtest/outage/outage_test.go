@@ -109,7 +109,7 @@ func TestOutages(t *testing.T) {
 				_ = before.SetReadDeadline(time.Now().Add(patience))
 				held := make([]byte, 4)
 				_, err := io.ReadFull(before, held)
-				require.NoError(t, err, "the data that was held back arrives")
+				require.NoError(t, err, "the data that waited during the outage arrives")
 				require.Equal(t, "held", string(held))
 			case outage.BlackHoled:
 				_, err := exchange(before, "still", short)

@@ -49,7 +49,7 @@ func TestDelayedWritesLoseNothing(t *testing.T) {
 	f.append("s")
 	f.until(g, func() bool { return g.readLimit() == 0 })
 
-	require.NoError(t, f.groups.restart(), "a delayed write does not delay this")
+	require.NoError(t, f.groups.restart(), "a delayed write does not delay the restart")
 	require.Equal(t, codes.Canceled, wireCode(<-w.ended))
 	_, end, err := g.parkedSpan()
 	require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestExpiry(t *testing.T) {
 	f.append("s")
 	w := f.join("s", 1)
 	w.next()
-	require.NoError(t, f.groups.expire(time.Now().Add(2*time.Hour)), "it has a consumer")
+	require.NoError(t, f.groups.expire(time.Now().Add(2*time.Hour)), "a group with a consumer does not expire")
 	w.requests <- &api.ReadReq{} // an invalid message ends the call
 	require.Error(t, <-w.ended)
 	require.NoError(t, f.groups.expire(time.Now().Add(59*time.Minute)))

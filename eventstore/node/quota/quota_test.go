@@ -37,7 +37,7 @@ func TestCounter(t *testing.T) {
 	c := NewCounter(Limit{Total: 3, PerNetwork: 2})
 	require.True(t, c.Take("a"))
 	require.True(t, c.Take("a"))
-	require.False(t, c.Take("a"), "the limit of a")
+	require.False(t, c.Take("a"), "network a has reached its limit")
 	require.True(t, c.Take("b"))
 	require.False(t, c.Take("c"), "the total")
 	c.Give("a")
