@@ -81,7 +81,7 @@ func (p *plan) expired(s *planned, e *es.RecordedEvent) bool {
 	return s.limits.age > 0 && e.CreatedDate.Before(p.newest.Add(-s.limits.age))
 }
 
-// took records that the target contains an event of the stream.
+// The method took records that the target contains an event of the stream.
 func (s *planned) took(e *es.RecordedEvent) {
 	s.copied++
 	if e.EventNumber < s.limits.truncate {

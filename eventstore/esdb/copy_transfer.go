@@ -105,8 +105,8 @@ func (c *copier) pull(ctx context.Context, next func() (*es.RecordedEvent, error
 	}
 }
 
-// same reports whether the target's event is a copy of the source's event and
-// has the right revision.
+// The method same reports whether the target's event is a copy of the source's
+// event and has the right revision.
 func (c *copier) same(s *planned, e, held *es.RecordedEvent) bool {
 	if tombstone(e) || tombstone(held) {
 		return tombstone(e) && tombstone(held) && e.StreamID == held.StreamID

@@ -92,8 +92,8 @@ func (s *lag) connection() int {
 	return s.link
 }
 
-// came records that a message arrived on a connection, and returns the time of
-// arrival.
+// The method came records that a message arrived on a connection, and returns the
+// time of arrival.
 func (s *lag) came(link int) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *lag) came(link int) time.Time {
 	return now
 }
 
-// took records that the subscriber has taken a message of the current
+// The method took records that the subscriber has taken a message of the current
 // connection. All messages that are still waiting arrived later.
 func (s *lag) took(came time.Time, caughtUp bool) {
 	s.mu.Lock()

@@ -51,7 +51,8 @@ func (m *stallWatch) note(before time.Time) time.Time {
 	return now
 }
 
-// ran returns how long the machine was running between two points in time.
+// The method ran returns how long the machine was running between two points in
+// time.
 func (m *stallWatch) ran(from, to time.Time) time.Duration {
 	ran := to.Sub(from)
 	if ran < 8*time.Millisecond {

@@ -152,8 +152,9 @@ func (l *Log) writable(ctx context.Context, what string, id eventstore.StreamID)
 	return s, nil
 }
 
-// after returns the index of the first event after a position. It returns an error
-// for a position inside the log at which there is no event. The caller holds l.mu.
+// The method after returns the index of the first event after a position. It
+// returns an error for a position inside the log at which there is no event. The
+// caller holds l.mu.
 func (l *Log) after(p eventstore.Position) (int, error) {
 	i, found := slices.BinarySearchFunc(l.events, p, func(r eventstore.Recorded, p eventstore.Position) int {
 		return cmp.Compare(r.Position, p)

@@ -57,8 +57,8 @@ func (l *Log) start(after eventstore.Position) (int, error) {
 	return i, nil
 }
 
-// since returns the events starting at an index, and a channel that closes when the
-// log grows.
+// The method since returns the events starting at an index, and a channel that
+// closes when the log grows.
 func (l *Log) since(index int) ([]eventstore.Recorded, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

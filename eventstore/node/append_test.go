@@ -63,7 +63,7 @@ func TestAppendExpectedRevisions(t *testing.T) {
 	}
 }
 
-// in returns the fixture for a subtest.
+// The method in returns the fixture for a subtest.
 func (f *fixture) in(t *testing.T) *fixture {
 	g := *f
 	g.t = t

@@ -72,7 +72,7 @@ func (s *sender) receive() *api.BatchAppendResp {
 	return m
 }
 
-// one sends an append and returns its answer.
+// The method one sends an append and returns its answer.
 func (s *sender) one(o *api.BatchAppendReq_Options, events ...*api.AppendReq_ProposedMessage) *api.BatchAppendResp {
 	s.t.Helper()
 	id := uuid.New()

@@ -198,7 +198,7 @@ func appendMessages(o *api.AppendReq_Options, events []*api.AppendReq_ProposedMe
 	return messages
 }
 
-// must appends events and requires success.
+// The method must appends events and requires success.
 func (f *fixture) must(stream string, expected int64, events ...*api.AppendReq_ProposedMessage) *api.AppendResp_Success {
 	f.t.Helper()
 	r := f.append(stream, expected, events...)

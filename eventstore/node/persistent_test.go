@@ -146,7 +146,8 @@ func (t *team) untilInfo(wanted func(*esdb.PersistentSubscriptionStats) bool) {
 	}
 }
 
-// until waits until a stream has n visible events, and returns the last one.
+// The method until waits until a stream has n visible events, and returns the last
+// one.
 func (t *team) until(stream string, n int) *esdb.RecordedEvent {
 	t.t.Helper()
 	return t.untilIs(stream, func(*esdb.RecordedEvent) bool { n--; return n == 0 })

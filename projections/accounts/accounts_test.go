@@ -92,7 +92,8 @@ func (l *countedLog) Append(ctx context.Context, id eventstore.StreamID, e event
 
 func now() eventstore.Metadata { return eventstore.Metadata{At: time.Now(), Correlation: "test"} }
 
-// does returns a decision function that always returns the given events.
+// The function does returns a decision function that always returns the given
+// events.
 func does(events ...owner.Event) func(owner.Account) ([]owner.Event, error) {
 	return func(owner.Account) ([]owner.Event, error) { return events, nil }
 }
@@ -121,8 +122,8 @@ func signUp(t require.TestingT, a *Accounts, ownerID string) {
 	change(t, a, ownerID, owner.SignedUp{OwnerID: ownerID, AddressHash: "h"})
 }
 
-// running starts Run in the synctest bubble and waits for its first probe. Run
-// continues until the test ends.
+// The function running starts Run in the synctest bubble and waits for its first
+// probe. Run continues until the test ends.
 func running(t *testing.T, a *Accounts) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})

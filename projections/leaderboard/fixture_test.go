@@ -24,7 +24,7 @@ import (
 // clocks, so the wall clock can be earlier than their events.
 var afterAll = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// itself is a Names function that returns a bot's id as its name.
+// The function itself is a Names function that returns a bot's id as its name.
 func itself(botID string) (name, owner string, ok bool) { return botID, "owner of " + botID, true }
 
 // inspected is a leaderboard whose rows a test can read.
@@ -221,8 +221,8 @@ func (w *testArena) competition(n int) []int {
 	return places
 }
 
-// anything makes a random change: it seats, starts, ends, rates, aborts or voids a
-// match. It also changes the clock, sometimes backwards.
+// The method anything makes a random change: it seats, starts, ends, rates, aborts
+// or voids a match. It also changes the clock, sometimes backwards.
 func (w *testArena) anything() {
 	w.t.Helper()
 	w.now = w.now.Add(time.Duration(w.rng.IntN(3000)-300) * time.Millisecond)

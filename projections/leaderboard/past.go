@@ -14,7 +14,7 @@ import (
 // different times.
 const maxPast = 8
 
-// past caches the standings of a mode after given matches. Such standings never
+// A past caches the standings of a mode after given matches. Such standings never
 // change. Only one goroutine reads standings at a time, so that many requests use
 // at most one core.
 type past struct {
@@ -70,8 +70,8 @@ func (l *Leaderboard) standingsAt(mode string, at time.Time) (map[string]standin
 	return l.past.after(rows, mode, match)
 }
 
-// after returns the standings after a match. Match 0 means the time before the
-// first match.
+// The method after returns the standings after a match. Match 0 means the time
+// before the first match.
 func (p *past) after(rows *sql.DB, mode string, match int64) (map[string]standing, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -52,9 +52,9 @@ func (c *channel) addEnd(matchID string, record []byte) {
 	c.ends = append(c.ends, end)
 }
 
-// since returns the records for a slow reader that has read the channel up to
-// number n. These are the ends that came later, and the newest frame of each match
-// that has changed since then. If some of these ends have been dropped, since
+// The method since returns the records for a slow reader that has read the channel
+// up to number n. These are the ends that came later, and the newest frame of each
+// match that has changed since then. If some of these ends have been dropped, since
 // returns false.
 func (c *channel) since(n uint64) ([][]byte, bool) {
 	if n < c.lost {

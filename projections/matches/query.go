@@ -121,8 +121,8 @@ func (m *Matches) List(query Query) (page []Summary, next string, known bool, er
 	return page, next, true, nil
 }
 
-// before returns the number of a match. If id is empty, it returns the greatest
-// possible number.
+// The method before returns the number of a match. If id is empty, it returns the
+// greatest possible number.
 func (q *queries) before(id string) (seq int64, err error) {
 	if id == "" {
 		return math.MaxInt64, nil
@@ -220,7 +220,8 @@ type edge struct{ seq, at int64 }
 // maxEdges is the maximum number of cached edges.
 const maxEdges = 1000
 
-// of returns the edge of a selection at the given checkpoint or a later one.
+// The method of returns the edge of a selection at the given checkpoint or a later
+// one.
 func (e *edges) of(s selection, at int64, find func() (seq, at int64, err error)) (int64, error) {
 	e.mu.Lock()
 	cached, ok := e.cached[s]

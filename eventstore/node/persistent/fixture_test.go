@@ -152,7 +152,8 @@ func (s *subscriber) ack(e *api.ReadResp_ReadEvent) {
 	s.requests <- &api.ReadReq{Content: &api.ReadReq_Ack_{Ack: &api.ReadReq_Ack{Ids: []*shared.UUID{e.GetEvent().GetId()}}}}
 }
 
-// until waits until the condition holds under the group's lock.
+// The method until waits until a condition is true. It tests the condition under
+// the group's lock.
 func (f *fixture) until(g *group, holds func() bool) {
 	f.t.Helper()
 	for {

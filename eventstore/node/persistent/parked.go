@@ -94,7 +94,7 @@ type replay struct {
 
 func (r *replay) active() bool { return r.next < r.stop || r.pending > 0 || r.stop > 0 }
 
-// over reports whether all replayed messages were answered.
+// The method over reports whether all replayed messages were answered.
 func (r *replay) over() bool { return r.stop > 0 && r.next >= r.stop && r.pending == 0 }
 
 // parkedSpan returns the parked revisions, from first up to end, exclusive.

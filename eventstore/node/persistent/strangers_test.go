@@ -107,7 +107,7 @@ func TestExpiry(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// from returns the context of a call from an address.
+// The function from returns the context of a call from an address.
 func from(address string) context.Context {
 	tcp := net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address))
 	return peer.NewContext(context.Background(), &peer.Peer{Addr: tcp})

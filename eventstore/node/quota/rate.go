@@ -45,8 +45,9 @@ func (m *Meter) Take(network string, n int, now time.Time) (wait time.Duration) 
 	return 0
 }
 
-// after returns when an allowance will be back to full if n events are deducted
-// now, and how long the caller must wait before it may deduct them.
+// The method after returns the time at which an allowance will be full again if n
+// events are deducted now. It also returns how long the caller must wait before it
+// may deduct them.
 func (r Rate) after(whole time.Time, n int, now time.Time) (time.Time, time.Duration) {
 	if whole.Before(now) {
 		whole = now
