@@ -32,8 +32,8 @@ type planned struct {
 
 func newPlan() plan { return plan{streams: map[string]*planned{}} }
 
-// The name of a metadata stream is metaPrefix followed by the name of the stream
-// that it describes.
+// metaPrefix is the prefix of a metadata stream's name. The name of the described
+// stream follows the prefix.
 const metaPrefix = "$$"
 
 func describes(stream string) bool { return strings.HasPrefix(stream, metaPrefix) }

@@ -49,9 +49,9 @@ const TicksPerSecond = int64(time.Second / 100)
 // Ticks returns a time in ticks since the Unix epoch, as records store it.
 func Ticks(t time.Time) int64 { return t.UnixNano() / 100 }
 
-// The name of a metadata stream is MetadataPrefix followed by the name of the
-// stream that it describes. A metadata stream shows only its last event. It has no
-// metadata of its own.
+// MetadataPrefix is the prefix of a metadata stream's name. The name of the
+// described stream follows the prefix. A metadata stream shows only its last event.
+// It has no metadata of its own.
 const MetadataPrefix = "$$"
 
 // IsMetadataStream reports whether a name belongs to a metadata stream.
