@@ -12,7 +12,7 @@ import (
 	"hexarena/domain/match"
 )
 
-// Send returns ErrGone once the connection has been closed by either side.
+// ErrGone is the error that Send returns once either side has closed the connection.
 var ErrGone = errors.New("the connection to the bot is closed")
 
 // failure is an error that is shown to an owner. It must not help anyone scan a
