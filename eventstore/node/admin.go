@@ -25,7 +25,7 @@ const (
 	ScavengePath = AdminPrefix + "scavenge" // POST → ScavengeLine
 )
 
-// BackupOrder asks for a backup into a folder on the node's machine.
+// BackupOrder requests a backup into a folder on the node's machine.
 type BackupOrder struct {
 	Target string `json:"target"`
 }
@@ -46,8 +46,8 @@ const lineInterval = 500 * time.Millisecond
 const maxOrder = 64 << 10
 
 // Admin serves the operator's routes. It does not authenticate callers, so serve it
-// only on a loopback address, behind a check that rejects calls from other sites.
-// When the server shuts down, a running scavenge or backup stops.
+// only on a loopback address, behind a check that rejects cross-site requests. When the
+// server shuts down, a running scavenge or backup stops.
 func (n *Node) Admin() http.Handler {
 	a := &admin{Node: n}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
@@ -64,8 +64,7 @@ type admin struct {
 	cancel context.CancelFunc
 }
 
-// The method while returns a context that ends when the caller disconnects or the
-// server shuts down.
+// The returned context ends when the caller disconnects or the server shuts down.
 func (a *admin) while(r *http.Request) (context.Context, func()) {
 	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok {
 		a.once.Do(func() { server.RegisterOnShutdown(a.cancel) })
@@ -157,23 +156,23 @@ func (l *lineWriter) write(line ScavengeLine) {
 	_ = l.flush.Flush()
 }
 
-// ErrBusy is the error of Scavenge and Backup while another scavenge or backup
+// ErrBusy is the error that Scavenge and Backup return while another scavenge or backup
 // is running.
 var ErrBusy = errors.New("another scavenge or backup is in progress")
 
 // BackedUp describes a backup.
 type BackedUp struct {
 	Target   string `json:"target"`
-	Position uint64 `json:"position"` // position of the last event that the copy is sure to contain
+	Position uint64 `json:"position"` // position of the last event that the copy is guaranteed to contain
 	Bytes    uint64 `json:"bytes"`    // total size of its files
 }
 
-// Scavenge removes the events that metadata and tombstones hide, first from the log
-// and then from every file in its folder. The other events keep their revisions and
-// positions. A stream that loses all its events keeps its next revision. A
-// tombstoned stream keeps its tombstone. Appends and reads continue during the
-// scavenge. Scavenge needs as much free disk space as the log uses. If ctx, Close
-// or a crash stops it early, the next scavenge continues the work.
+// Scavenge removes the events that metadata and tombstones hide, first from the log and
+// then from every file in the log's folder. The other events keep their revisions and
+// positions. A stream that loses all its events still continues with the same next
+// revision. A tombstoned stream keeps its tombstone. Appends and reads continue during
+// a scavenge. Scavenge needs as much free disk space as the log uses. If ctx, Close or
+// a crash stops it early, the next scavenge continues the work.
 func (n *Node) Scavenge(ctx context.Context, progress storage.Progress) (done storage.Scavenged, err error) {
 	ctx, leave, err := n.maintain(ctx)
 	if err != nil {
@@ -210,11 +209,11 @@ func (n *Node) maintain(ctx context.Context) (_ context.Context, leave func(), e
 	}, nil
 }
 
-// Backup copies the log into a folder, which must be empty or not exist. The copy
-// contains every event that was acknowledged before the call. If the file system
-// supports links, Backup links files that no longer change instead of copying them.
-// Appends and reads continue during the backup. A node can open the copy. A failed
-// backup leaves no copy behind.
+// Backup copies the log into a folder, which must be empty or must not exist yet. The
+// copy contains every event that was acknowledged before the call. If the file system
+// supports hard links, files that no longer change are linked instead of copied.
+// Appends and reads continue during a backup. A node can open the copy. A failed backup
+// leaves no copy behind.
 func (n *Node) Backup(ctx context.Context, target string) (BackedUp, error) {
 	ctx, leave, err := n.maintain(ctx)
 	if err != nil {

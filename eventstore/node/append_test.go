@@ -63,15 +63,15 @@ func TestAppendExpectedRevisions(t *testing.T) {
 	}
 }
 
-// The method in returns the fixture for a subtest.
+// The returned fixture reports failures to the subtest t.
 func (f *fixture) in(t *testing.T) *fixture {
 	g := *f
 	g.t = t
 	return &g
 }
 
-// The node reports a wrong expected version in a response message, which has
-// both the current fields and those of version 20.6.0.
+// The node reports a wrong expected version in a response message that contains both
+// the current fields and those of version 20.6.0.
 func TestWrongVersionNamesBothGenerationsOfFields(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(3)...)
@@ -147,8 +147,8 @@ func TestEmptyAppend(t *testing.T) {
 	require.Nil(t, f.read(ofStream("s")).messages)
 }
 
-// An append may be up to 1 MiB in size: the data, the metadata, and twice the
-// length of the types.
+// An append may be up to 1 MiB in size. The size is the data plus the metadata plus
+// twice the length of the types.
 func TestAppendSize(t *testing.T) {
 	f := serve(t)
 	sized := func(data, meta int, kind string) *api.AppendReq_ProposedMessage {

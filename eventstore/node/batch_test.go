@@ -72,7 +72,7 @@ func (s *sender) receive() *api.BatchAppendResp {
 	return m
 }
 
-// The method one sends an append and returns its answer.
+// The method one sends a single append and returns the response.
 func (s *sender) one(o *api.BatchAppendReq_Options, events ...*api.AppendReq_ProposedMessage) *api.BatchAppendResp {
 	s.t.Helper()
 	id := uuid.New()
@@ -82,8 +82,8 @@ func (s *sender) one(o *api.BatchAppendReq_Options, events ...*api.AppendReq_Pro
 	return m
 }
 
-// refusedWith requires an error with the given code, and returns the detail of
-// the error.
+// refusedWith requires that m is an error with the given code, and returns the error's
+// detail.
 func refusedWith[M proto.Message](t *testing.T, m *api.BatchAppendResp, code codes.Code, kind string) M {
 	t.Helper()
 	require.Equal(t, code, codes.Code(m.GetError().GetCode()), m)
@@ -95,8 +95,8 @@ func refusedWith[M proto.Message](t *testing.T, m *api.BatchAppendResp, code cod
 	return detail.(M)
 }
 
-// Each append of a batch call checks versions and recognizes retries, as a single
-// append does. If one append fails, the call continues with the next one.
+// A batch append checks versions and recognizes retries the way a plain append does. An
+// error ends only the append that caused it, and the call continues.
 func TestBatchAppend(t *testing.T) {
 	f := serve(t)
 	s := f.batches()
@@ -163,9 +163,9 @@ func TestBatchAppendRejects(t *testing.T) {
 	require.Equal(t, uint64(0), s.one(batchOptions("s", writer.NoStream), fresh(1)...).GetSuccess().GetCurrentRevision(), "the rejected appends stored nothing")
 }
 
-// A client may send appends in parts, mixed with parts of other appends. The
-// node decides appends in the order in which they are completed. After the
-// client closes its sending side, the node sends every pending answer.
+// A client may send an append in several parts, interleaved with parts of other
+// appends. The node decides appends in the order in which they are completed. After the
+// client closes its sending side, the node still sends every pending response.
 func TestBatchAppendInParts(t *testing.T) {
 	f := serve(t)
 	s := f.batches()

@@ -20,7 +20,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// links returns the data of the links in a stream.
+// The method links returns the data of the links in a stream.
 func (f *fixture) links(stream string, asked ...asking) []string {
 	f.t.Helper()
 	links := []string{}
@@ -69,7 +69,7 @@ func TestCategories(t *testing.T) {
 	}
 }
 
-// A link stream has its own metadata. Clients cannot write to the stream.
+// Clients cannot write to a link stream, but they can set its metadata.
 func TestClientsCannotWriteCategories(t *testing.T) {
 	f := serve(t)
 	for range 4 {

@@ -47,8 +47,8 @@ func TestCheckAcceptsAnUndamagedLog(t *testing.T) {
 	logtest.RequireSameFiles(t, before, contents(t, fs)) // the check writes nothing
 }
 
-// A read-only node stores a secret in its log's store. The check does not report
-// the secret as a foreign key, and does not change it.
+// A node that serves read-only clients stores a secret in its log's store. The check
+// accepts the secret and does not change it.
 func TestCheckAcceptsAReadOnlyNode(t *testing.T) {
 	fs := vfs.NewMem()
 	f := serve(t, Options{FS: fs})
@@ -106,7 +106,7 @@ func TestCheckNamesDamage(t *testing.T) {
 		{"an index entry with a wrong position", func(l rawLog) {
 			other := l.position("s", 2)
 			l.change(keyOfEntry("s", 1), func([]byte) []byte { return keyOfRecord(other)[1:] })
-		}, []string{"record at %d is s@1, for which the index has position ", "it is not s@1"}},
+		}, []string{"record at %d is s@1, but the index has position ", "it is not s@1"}},
 		{"a truncated index entry", func(l rawLog) {
 			l.change(keyOfEntry("s", 1), func(v []byte) []byte { return v[:3] })
 		}, []string{"s@1: the log is damaged: an index entry has 3 bytes"}},
@@ -121,10 +121,10 @@ func TestCheckNamesDamage(t *testing.T) {
 		}, []string{"the log has the malformed key 0101"}},
 		{"a key that does not belong to the log", func(l rawLog) {
 			l.set([]byte("zz"), nil)
-		}, []string{"the store holds the key 7a7a, which does not belong to the log"}},
+		}, []string{"the store contains the key 7a7a, which does not belong to the log"}},
 		{"a cut without a scavenge", func(l rawLog) {
 			l.set(keyOfCut("s"), summed(keyOfCut("s"), 0, 1))
-		}, []string{"was scavenged up to 1, which is beyond the last scavenge"}},
+		}, []string{"was scavenged up to 1, which is beyond the end of the log at the last scavenge"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -153,8 +153,8 @@ func TestCheckNamesDamage(t *testing.T) {
 	}
 }
 
-// After a scavenge, a missing record is damage only if it is beyond the end of
-// the log at the time of the scavenge.
+// A scavenge may remove records up to the current end of the log. Records that are
+// missing beyond that point count as damage.
 func TestCheckAcceptsOnlyGapsOfAScavenge(t *testing.T) {
 	fs := vfs.NewMem()
 	someLog(t, fs)

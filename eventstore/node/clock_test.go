@@ -17,9 +17,9 @@ import (
 // jumps lists the changes to the clock, forwards and backwards.
 var jumps = []time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour}
 
-// The clock jumps by an hour or a day. Creation times never decrease, even
-// across a restart of the node. $maxAge hides only events that are too old by
-// the current clock.
+// The clock jumps by an hour or a day. Creation times never decrease, even across a
+// restart of the node. $maxAge hides only events that are too old according to the
+// current clock.
 func TestClockJumps(t *testing.T) {
 	rng := logtest.Random(t)
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -29,7 +29,7 @@ func requireWrongVersion(t *testing.T, r reply, stream, expected, actual string)
 	require.Equal(t, []string{actual}, r.trailers.Get("actual-version"))
 }
 
-// A soft delete replaces the metadata with one that hides all events.
+// A soft delete replaces the stream's metadata with metadata that hides all events.
 func TestSoftDelete(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(3)...)
@@ -67,8 +67,8 @@ func TestSoftDeleteExpectations(t *testing.T) {
 	require.Equal(t, codes.InvalidArgument, f.delete("", writer.Any).code)
 }
 
-// The next append to a soft-deleted stream continues the revisions. It sets $tb
-// to its own first revision, and keeps the rest of the metadata.
+// The next append to a soft-deleted stream continues the stream's revisions. The append
+// sets $tb to its own first revision and keeps the other metadata.
 func TestAppendUndeletes(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(3)...)
@@ -99,8 +99,8 @@ func TestMetadataUndeletes(t *testing.T) {
 	require.Equal(t, []uint64{2}, f.revisions(ofStream("s")))
 }
 
-// A tombstone has the highest revision. A stream that does not exist can be
-// tombstoned too. After that, the node rejects every call for the stream.
+// A tombstone has the highest possible revision. It may be written to a stream that
+// does not exist. Once a stream has a tombstone, every call for the stream is rejected.
 func TestTombstone(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(2)...)

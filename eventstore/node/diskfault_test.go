@@ -34,10 +34,10 @@ func isChange(op errorfs.Op) bool {
 	return op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpFileClose && op.Kind != errorfs.OpFilePreallocate
 }
 
-// TestFailingDisk makes the n-th change or sync fail, for every n, and in some
-// cases all later ones too. After the failure, the node must acknowledge nothing
-// and must not sync again, but may serve reads. The log must open again without
-// repair.
+// TestFailingDisk makes the n-th change or sync fail, for every n. In some runs only
+// that operation fails, and in others all later operations fail too. After the failure,
+// the node must not acknowledge anything and must not sync again, but it may serve
+// reads. The log must open again without repair.
 func TestFailingDisk(t *testing.T) {
 	if apart(t) {
 		return
@@ -57,7 +57,7 @@ func (b breakage) tryAll(t *testing.T) {
 	total := b.count(t)
 	var mu sync.Mutex
 	var all faults
-	limit := make(chan struct{}, 48) // many runs at the same time, because some of them hang for a while
+	limit := make(chan struct{}, 48) // run many in parallel, because a run that hangs takes a long time
 	var running sync.WaitGroup
 	for nth := range total {
 		limit <- struct{}{}
@@ -83,7 +83,7 @@ func (f *faults) add(other faults) {
 	f.acknowledged += other.acknowledged
 }
 
-// count returns how many operations on the disk the appends need.
+// count returns the number of disk operations that the appends need.
 func (b breakage) count(t *testing.T) int {
 	disk := &faultyDisk{breakage: b, MemFS: crashable()}
 	n := openOn(t, disk.fs())
@@ -105,7 +105,7 @@ type faultyDisk struct {
 	seen   atomic.Int64
 	failed atomic.Bool
 	path   atomic.Value // path of the file that failed first
-	after  atomic.Int64 // syncs of that file after the failure
+	after  atomic.Int64 // the number of syncs of that file after the failure
 }
 
 func (d *faultyDisk) fs() vfs.FS {
@@ -127,15 +127,15 @@ func (d *faultyDisk) fs() vfs.FS {
 	}))
 }
 
-// With someAppends appends, Pebble switches to a new write-ahead log and writes
-// tables a few times.
+// someAppends is a number of appends during which Pebble switches to a new write-ahead
+// log and writes tables a few times.
 const someAppends = 16
 
 var padding = strings.Repeat("0123456789abcdef", 4<<10)
 
-// appendSome appends to two streams in turn, and stops at the first failure. If the
-// disk has not failed after someAppends, appendSome continues, because Pebble's
-// background writes happen at varying times.
+// appendSome alternates between appends to two streams and stops at the first failure.
+// Pebble's background writes happen at varying times, so if the disk has not failed
+// yet, appendSome continues for up to four times as many appends.
 func appendSome(t *testing.T, n *Node, disk *faultyDisk) (acknowledged int, err error) {
 	late := func() bool { return disk.nth > 0 && !disk.failed.Load() }
 	for i := 0; i < someAppends || i < 4*someAppends && late(); i++ {
@@ -179,8 +179,8 @@ func (b breakage) try(t *testing.T, nth int64) faults {
 	return f
 }
 
-// stopped checks a node that has failed. The node must acknowledge nothing
-// more, and must still return the acknowledged events.
+// The method stopped checks a node that has failed. The node must not acknowledge any
+// more appends, and must still return the acknowledged events.
 func (b breakage) stopped(t *testing.T, nth int64, n *Node, disk *faultyDisk, acknowledged int, err error) {
 	if !errors.Is(err, lifecycle.ErrFailed) {
 		t.Errorf("%d: %v", nth, err)
@@ -204,7 +204,7 @@ func (b breakage) stopped(t *testing.T, nth int64, n *Node, disk *faultyDisk, ac
 	}
 }
 
-// recovered opens the log after the disk works again, and checks that no
+// The method recovered opens the log on a disk that works again and checks that no
 // acknowledged event is lost.
 func (b breakage) recovered(t *testing.T, nth int64, fs *vfs.MemFS, acknowledged int) {
 	n, err := Open(Options{Dir: "log", FS: fs, Logger: quiet})

@@ -30,15 +30,16 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// patience limits how long a test waits. Its length does not affect the results.
+// patience limits how long a test waits. No test result depends on its value.
 const patience = 3 * time.Minute
 
-// apartVariable is set in a child process that apart starts to run one test.
+// apartVariable is the environment variable that marks a process started by the
+// function apart.
 const apartVariable = "HEXARENA_NODE_TEST_APART"
 
-// If Pebble fails to open, its scheduler goroutine remains, so goleak ignores this
-// goroutine. It still notices a log that a test left open, because an open log has
-// other goroutines too.
+// If Pebble fails to open, its scheduler goroutine keeps running, so goleak ignores
+// that goroutine. goleak still notices a log that was left open, because an open log
+// has other goroutines too.
 func TestMain(m *testing.M) {
 	if os.Getenv(apartVariable) != "" {
 		os.Exit(m.Run())
@@ -46,8 +47,8 @@ func TestMain(m *testing.M) {
 	logtest.VerifyNoLeaks(m, goleak.IgnoreTopFunction("github.com/cockroachdb/pebble/v2.(*ConcurrencyLimitScheduler).periodicGranter"))
 }
 
-// apart runs the test in a separate process, because the test may leave goroutines
-// stuck. In that process, apart returns false.
+// The function apart runs the current test in a separate process, because the test may
+// leave goroutines stuck. In that process, apart returns false.
 func apart(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(apartVariable) != "" {
@@ -63,7 +64,7 @@ func apart(t *testing.T) bool {
 	return true
 }
 
-// fixture is a served node with a raw connection to it.
+// fixture is a running node and a raw connection to it.
 type fixture struct {
 	t       *testing.T
 	ctx     context.Context
@@ -109,7 +110,7 @@ func serve(t *testing.T, options ...Options) *fixture {
 	return f
 }
 
-// official returns an official client of the node.
+// official returns an official client that is connected to the node.
 func (f *fixture) official() *esdb.Client {
 	f.t.Helper()
 	config, err := esdb.ParseConnectionString("esdb://" + f.addr + "?tls=false")
@@ -160,16 +161,16 @@ func appendOptions(stream string, expected int64) *api.AppendReq_Options {
 	return o
 }
 
-// reply is the response to a call: a message, or an error's status and trailers.
+// reply is the result of a call: a message, or an error's status and trailers.
 type reply struct {
 	response *api.AppendResp
-	position uint64 // the position that a delete returns
+	position uint64 // the position that a delete returned
 	code     codes.Code
 	message  string
 	trailers metadata.MD
 }
 
-// call sends messages as one append.
+// call sends all messages in one append call.
 func (f *fixture) call(messages ...*api.AppendReq) reply {
 	f.t.Helper()
 	var r reply
@@ -198,7 +199,7 @@ func appendMessages(o *api.AppendReq_Options, events []*api.AppendReq_ProposedMe
 	return messages
 }
 
-// The method must appends events and requires success.
+// The test fails if the append does not succeed.
 func (f *fixture) must(stream string, expected int64, events ...*api.AppendReq_ProposedMessage) *api.AppendResp_Success {
 	f.t.Helper()
 	r := f.append(stream, expected, events...)
@@ -207,7 +208,8 @@ func (f *fixture) must(stream string, expected int64, events ...*api.AppendReq_P
 	return r.response.GetSuccess()
 }
 
-// refused appends events and requires that the node rejects the expected version.
+// The method refused sends an append and requires that the node rejects its expected
+// version.
 func (f *fixture) refused(stream string, expected int64, events ...*api.AppendReq_ProposedMessage) *api.AppendResp_WrongExpectedVersion {
 	f.t.Helper()
 	r := f.append(stream, expected, events...)
@@ -257,7 +259,7 @@ func (f *fixture) tombstone(stream string, expected int64) (r reply) {
 	return r
 }
 
-// asking changes the options of a read.
+// asking is a function that changes the options of a read.
 type asking func(*api.ReadReq_Options)
 
 func readOptions(asked ...asking) *api.ReadReq {
@@ -360,7 +362,7 @@ func (f *fixture) read(asked ...asking) (a answered) {
 	}
 }
 
-// events reads, requires success, and returns the events.
+// The method events requires that a read succeeds, and returns its events.
 func (f *fixture) events(asked ...asking) []*api.ReadResp_ReadEvent {
 	f.t.Helper()
 	a := f.read(asked...)
@@ -374,8 +376,8 @@ func (f *fixture) events(asked ...asking) []*api.ReadResp_ReadEvent {
 	return events
 }
 
-// revisions reads a stream, requires success, and returns the revisions of the
-// events.
+// The method revisions requires that a stream read succeeds, and returns the events'
+// revisions.
 func (f *fixture) revisions(asked ...asking) []uint64 {
 	f.t.Helper()
 	revisions := []uint64{}
@@ -439,7 +441,8 @@ func (s *subscription) event() *api.ReadResp_ReadEvent_RecordedEvent {
 	return m.GetEvent().GetEvent()
 }
 
-// dropped requires that the subscription ends now, and returns its status.
+// The method dropped requires that the subscription ends without another message, and
+// returns its status.
 func (s *subscription) dropped() codes.Code {
 	s.t.Helper()
 	_, err := s.call.Recv()

@@ -17,7 +17,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// modelStream is a stream as the protocol describes it, in the simplest form.
+// modelStream is the simplest model of a stream as the protocol describes it.
 type modelStream struct {
 	ids        []uuid.UUID
 	gone       int                    // number of ids that were scavenged; retries of these events are no longer recognized by revision
@@ -40,7 +40,8 @@ func (m *modelStream) visible() []uint64 {
 	return seen
 }
 
-// append returns the outcome of an append, without its position.
+// append returns the outcome that a node must report for an append, without the
+// position.
 func (m *modelStream) append(expected int64, ids []uuid.UUID) writer.Outcome {
 	if m.tombstoned || expected == writer.StreamExists && m.soft() {
 		return writer.Outcome{Verdict: writer.StreamDeleted}
@@ -133,7 +134,7 @@ func (m *modelStream) tombstone(expected int64) writer.Outcome {
 	return writer.Outcome{Current: record.TombstoneRevision}
 }
 
-// The node responds to random writes as the model does, and contains the same
+// The node responds to random writes the way the model does and contains the same
 // events, even after restarts and power failures.
 func TestNodeAgreesWithTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -218,8 +219,8 @@ func (m *modelRun) drawIDs(t *rapid.T, s *modelStream) (ids []uuid.UUID) {
 	return ids
 }
 
-// unique reports whether each id would be in the stream only once after the append.
-// If an id is in a stream twice, the node may behave differently from the model.
+// unique reports whether each id would be in the stream only once after the append. If
+// a stream contains an id twice, the node may differ from the model for that id.
 func unique(s *modelStream, expected int64, ids []uuid.UUID) bool {
 	seen := map[uuid.UUID]bool{}
 	for _, id := range ids {

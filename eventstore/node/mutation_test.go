@@ -16,8 +16,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// TestMutatedBytes changes single bytes throughout a small log. The node must
-// detect the damage, or return the same events. It must never return a wrong event.
+// TestMutatedBytes changes every 12th byte of a small log. The node must detect the
+// damage, or return the same events. It must never return a wrong event.
 func TestMutatedBytes(t *testing.T) { mutateAll(t, 12) }
 
 func TestSoakMutatedBytes(t *testing.T) {
@@ -55,8 +55,7 @@ func mutateAll(t *testing.T, nth int) {
 	}
 }
 
-// The function with returns a copy of text in which some bits of one byte are
-// flipped.
+// The result is a copy of text in which some bits of one byte are flipped.
 func with(text string, at int, bits byte) string {
 	b := []byte(text)
 	b[at] ^= bits

@@ -1,18 +1,18 @@
 // Package node is the embedded event store. It serves EventStoreDB's gRPC protocol,
-// like a single EventStoreDB node in insecure mode, and keeps its log in Pebble.
-// Any official client can read from it and write to it. Unsupported calls return
-// Unimplemented. Open opens the log in a folder, or creates it. Serve then accepts
-// clients until Close.
+// like a single EventStoreDB node in insecure mode, and keeps its log in Pebble. Any
+// official client can read from it and write to it. Unsupported calls return
+// Unimplemented. Open opens the log in a folder, or creates it. Serve serves clients
+// until Close.
 //
-// The node acknowledges an append, and shows its events to readers, only after it
-// has synced the append. After the first failed write, the node acknowledges no
-// more writes, and Serve returns the cause. docs/durability.md explains this in
-// full.
+// The node acknowledges an append only after it has synced the append. Until then,
+// nobody can read the events of the append. After the first failed write, the node
+// stops acknowledging appends, and Serve returns the cause. docs/durability.md explains
+// this in full.
 //
-// This package only wires the parts and owns their lifecycle. Read the packages
-// below it from the bottom up: record and disk, storage and openlog, writer (the
-// write path), streams and categories, and then the services reads, writes and
-// persistent. The node knows nothing about the meaning of events.
+// This package only wires the parts and owns their lifecycle. Read the packages below
+// it from the bottom up: record and disk, storage and openlog, then writer (the write
+// path), streams and categories, and the services reads, writes and persistent. The
+// node knows nothing about the meaning of events.
 package node
 
 import (
@@ -165,8 +165,7 @@ func (n *Node) close() error {
 	return errors.Join(serveErr, n.abandon())
 }
 
-// quiet returns a channel that is closed once no goroutine writes to the log any
-// more.
+// The returned channel is closed once nothing writes to the log any more.
 func (n *Node) quiet() <-chan struct{} {
 	quiet := make(chan struct{})
 	go func() {
@@ -197,12 +196,12 @@ func (n *Node) abandon() error {
 
 // Stats holds counts since Open.
 type Stats struct {
-	Events uint64 // stored
-	Syncs  uint64 // of the write-ahead log
+	Events uint64 // events stored
+	Syncs  uint64 // syncs of the write-ahead log
 }
 
-// PublicStats describes what the clients of ServeReadOnly use, and how often a
-// quota has rejected a request since Open.
+// PublicStats describes what the clients of ServeReadOnly use, and counts how often a
+// quota has rejected a client since Open.
 type PublicStats struct {
 	Connections, Calls               int
 	RefusedConnections, RefusedCalls uint64
@@ -222,7 +221,7 @@ func (n *Node) Stats() Stats {
 	return Stats{Events: n.writer.Events(), Syncs: n.log.Store.Syncs()}
 }
 
-// lined is an error whose text is one line.
+// lined is an error whose text has no line breaks.
 type lined struct{ error }
 
 func (e lined) Error() string { return storage.OneLine(e.error) }

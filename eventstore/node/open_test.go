@@ -19,7 +19,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// A rejected folder stays unchanged, and the error is one line.
+// Open does not change a folder that it rejects, and returns a one-line error.
 func TestRejectedFoldersStayUnchanged(t *testing.T) {
 	tests := []struct {
 		name string
@@ -29,7 +29,7 @@ func TestRejectedFoldersStayUnchanged(t *testing.T) {
 		{"another format version", func(t *testing.T, fs vfs.FS) {
 			someLog(t, fs)
 			editLog(t, fs, func(l rawLog) { l.set(keyOfFormat, []byte("3")) })
-		}, "format version 3, this program reads 1 and 2"},
+		}, "format version 3, but this program reads only 1 and 2"},
 		{"another program's log, of an older format", func(t *testing.T, fs vfs.FS) {
 			db, err := pebble.Open("log", &pebble.Options{FS: fs, Logger: silent{t}, FormatMajorVersion: pebble.FormatMinSupported})
 			require.NoError(t, err)
@@ -58,8 +58,8 @@ func TestRejectedFoldersStayUnchanged(t *testing.T) {
 	}
 }
 
-// If the disk is full or the folder cannot be read, Open returns a one-line error
-// and does not change the log.
+// If the disk is full or the folder cannot be read, Open returns a one-line error. Once
+// the problem is fixed, Open finds the log unchanged.
 func TestOpenOnFullOrForbiddenFolder(t *testing.T) {
 	for name, c := range map[string]struct {
 		err   error

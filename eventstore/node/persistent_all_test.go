@@ -15,8 +15,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// A group over $all may have a filter, and updating the group does not change the
-// filter. $all hides the checkpoint and parked streams of such groups.
+// A group over $all can have a filter, and an update of the group keeps the filter.
+// $all hides the checkpoint and parked streams of groups over $all.
 func TestPersistentSubscriptionToAll(t *testing.T) {
 	f := serve(t)
 	team := &team{fixture: f, client: f.official(), stream: "$all", group: "g"}
@@ -152,8 +152,8 @@ func TestPersistentInfo(t *testing.T) {
 	require.Equal(t, codes.InvalidArgument, status.Code(err))
 }
 
-// A damaged configuration stops only the persistent subscriptions, until the
-// configuration is rewritten.
+// A damaged configuration stops only the persistent subscriptions. They work again once
+// the configuration is rewritten.
 func TestPersistentConfigDamaged(t *testing.T) {
 	f := serve(t)
 	f.must("$persistentSubscriptionConfig", writer.Any, wireEvent("$PersistentConfig", uuid.New(), `{"version":"9"}`))

@@ -16,7 +16,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// A client that has closed its sending side still gets messages.
+// A client that has closed its sending side still receives messages.
 func TestPersistentHalfClose(t *testing.T) {
 	f := serve(t)
 	f.team("s", nil)
@@ -62,9 +62,9 @@ func TestPersistentReadRejects(t *testing.T) {
 	}
 }
 
-// At the lower bound of events, the group saves a checkpoint after a while. At the
-// upper bound, it saves one immediately. Below the lower bound, it saves no
-// checkpoint.
+// Once the number of events reaches the lower bound, the group saves a checkpoint after
+// a while. At the upper bound, it saves one immediately. Below the lower bound, it does
+// not save one.
 func TestPersistentCheckpointSettings(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(9)...)
@@ -116,7 +116,7 @@ func TestPersistentReplayOutlivesTheNode(t *testing.T) {
 	})
 }
 
-// A late ack is valid even if another consumer has the message by then.
+// A late acknowledgment is valid even if another consumer has the message by now.
 func TestPersistentLateAnswer(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(1)...)
@@ -154,8 +154,8 @@ func TestPersistentSkipsHiddenEvents(t *testing.T) {
 	require.EqualValues(t, 2, gone.join(1).revision(0))
 }
 
-// A group of $all whose filter selects almost nothing still saves checkpoints, and
-// does not keep the node from closing.
+// Even if its filter selects almost nothing, a group over $all saves checkpoints and
+// does not block the node from closing.
 func TestPersistentFilterSelectsFewEvents(t *testing.T) {
 	f := serve(t)
 	for range 8 {
@@ -173,8 +173,8 @@ func TestPersistentFilterSelectsFewEvents(t *testing.T) {
 	team.untilDone(e)
 }
 
-// Clients before 21.10 send times in ticks, and use the deprecated fields for the
-// stream and the revision.
+// Clients before 21.10 send times in ticks and use the deprecated fields for the stream
+// and the revision.
 func TestPersistentOlderClients(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(3)...)

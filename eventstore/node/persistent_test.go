@@ -30,8 +30,9 @@ type team struct {
 	group  string
 }
 
-// settings returns the client's defaults with changes. Messages do not time out,
-// because on a loaded machine a test may take longer than the client's 30 seconds.
+// settings returns the client's default settings with changes. Messages do not time
+// out, because on a busy machine a test may take longer than the client's default of 30
+// seconds.
 func settings(change ...func(*esdb.PersistentSubscriptionSettings)) *esdb.PersistentSubscriptionSettings {
 	s := esdb.SubscriptionSettingsDefault()
 	s.MessageTimeout = 0
@@ -91,7 +92,8 @@ func (t *team) join(size uint32) *worker {
 	return &worker{t.t, s}
 }
 
-// next returns the next event, which must have the given number of retries.
+// next returns the next event. It requires that the event was retried the given number
+// of times.
 func (w *worker) next(retries int) *esdb.ResolvedEvent {
 	w.t.Helper()
 	e := w.Recv()
@@ -136,8 +138,9 @@ func (t *team) info() *esdb.PersistentSubscriptionInfo {
 	return info
 }
 
-// untilInfo waits until the group's info meets a condition. A new checkpoint
-// appears in the checkpoint stream a moment before the group reports it.
+// untilInfo waits until the group's info meets a condition. Waiting is necessary
+// because a new checkpoint appears in the checkpoint stream a moment before the group
+// reports it.
 func (t *team) untilInfo(wanted func(*esdb.PersistentSubscriptionStats) bool) {
 	t.t.Helper()
 	for !wanted(t.info().Stats) {
@@ -146,7 +149,7 @@ func (t *team) untilInfo(wanted func(*esdb.PersistentSubscriptionStats) bool) {
 	}
 }
 
-// The method until waits until a stream has n visible events, and returns the last
+// The method until waits for a stream to have n visible events and returns the last
 // one.
 func (t *team) until(stream string, n int) *esdb.RecordedEvent {
 	t.t.Helper()
@@ -276,8 +279,8 @@ func TestPersistentNack(t *testing.T) {
 	team.untilData(team.checkpoint(), `"3"`)
 }
 
-// Each nack and each disconnect uses up a retry. If no retry is left, the
-// message is parked. The tests of package persistent cover timeouts.
+// Each nack and each disconnect uses up a retry. If no retries are left, the message is
+// parked. The tests of package persistent cover timeouts.
 func TestPersistentRetriesEnd(t *testing.T) {
 	once := func(s *esdb.PersistentSubscriptionSettings) { s.MaxRetryCount = 1 }
 	t.Run("nack", func(t *testing.T) {
@@ -306,9 +309,9 @@ func TestPersistentRetriesEnd(t *testing.T) {
 	})
 }
 
-// A replay sends the parked links with their targets. The client acknowledges them
-// with the ids of the links. After that, the node truncates the parked stream.
-// stop_at N replays revisions below N.
+// A replay sends the parked links with their targets. The client acknowledges them with
+// the ids of the links. Then the node truncates the parked stream. A replay with
+// stop_at N covers the revisions below N.
 func TestPersistentReplay(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(3)...)
@@ -340,7 +343,7 @@ func TestPersistentReplay(t *testing.T) {
 	require.EqualValues(t, 1, team.info().Stats.ParkedMessagesCount)
 }
 
-// A group continues after its checkpoint when the node is reopened.
+// When the node is reopened, a group continues after its checkpoint.
 func TestPersistentSubscriptionOutlivesTheNode(t *testing.T) {
 	fs := vfs.NewMem()
 	t.Run("before", func(t *testing.T) {
@@ -480,9 +483,8 @@ func TestPersistentWire(t *testing.T) {
 	require.Equal(t, codes.InvalidArgument, status.Code(err), "options may come only once")
 }
 
-// When a group is deleted, updated or restarted, the calls of its subscribers end
-// with Canceled. Deleting a group also soft-deletes its checkpoint and parked
-// streams.
+// When a group is deleted, updated or restarted, its subscribers' calls end with
+// Canceled. Deleting a group also soft-deletes its checkpoint and parked streams.
 func TestPersistentDropped(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(4)...)

@@ -21,7 +21,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// soak skips a long test unless `make soak` runs it.
+// soak skips a long test unless `make soak` is running.
 func soak(t *testing.T) {
 	t.Helper()
 	if os.Getenv("ARENA_SOAK") == "" {
@@ -29,8 +29,8 @@ func soak(t *testing.T) {
 	}
 }
 
-// TestPowerLoss simulates power losses between changes to the disk. The disk keeps
-// 0 to 100 % of the unsynced data. No acknowledged event may be lost.
+// TestPowerLoss cuts the power between changes to the disk and keeps between 0% and
+// 100% of the unsynced data. No acknowledged event may be lost.
 func TestPowerLoss(t *testing.T) { losePower(t, 12) }
 
 func TestSoakPowerLoss(t *testing.T) {
@@ -166,7 +166,8 @@ func (l *load) total() (events int) {
 	return events
 }
 
-// crashState is a disk after a crash, with the events that were acknowledged before.
+// crashState is a disk after a crash, with the events that were acknowledged before the
+// crash.
 type crashState struct {
 	fs           *vfs.MemFS
 	acknowledged map[string]int

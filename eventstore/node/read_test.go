@@ -19,8 +19,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// The commit and prepare positions are equal, positive and increasing, even in
-// stream reads. Metadata and ids are the same as in the append.
+// An event's commit and prepare positions are equal. Positions are positive and
+// increasing, even in stream reads. Metadata and ids are the same as in the append.
 func TestReadReturnsTheAppendedEvents(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 890_123_400, time.UTC)
 	f := serve(t, Options{Now: func() time.Time { return at }})
@@ -86,7 +86,7 @@ func (f *fixture) positions(asked ...asking) []uint64 {
 func TestStreamReads(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(5)...)
-	f.must("s2", writer.NoStream, fresh(2)...) // the next stream in the index
+	f.must("s2", writer.NoStream, fresh(2)...) // the stream next to "s" in the index
 	tests := []struct {
 		name string
 		read []asking
@@ -118,8 +118,8 @@ func TestStreamReads(t *testing.T) {
 	})
 }
 
-// Reads of $all include the position forwards and exclude it backwards. A
-// position inside the log must be the position of a record.
+// A forward read of $all includes the event at its start position, and a backward read
+// excludes it. A start position inside the log must be the position of a record.
 func TestReadsOfAll(t *testing.T) {
 	f := serve(t)
 	for i := range 3 {
@@ -227,8 +227,8 @@ func TestReadsRejectImpossibleOptions(t *testing.T) {
 	})
 }
 
-// Clients with compatibility 1 or more get the last stream position, and the
-// first stream position if it is beyond the first page.
+// Clients with compatibility 1 or higher get the last stream position. They also get
+// the first stream position if it is beyond the first page.
 func TestFirstAndLastStreamPositions(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.NoStream, fresh(50)...)
@@ -290,7 +290,8 @@ func TestFirstAndLastStreamPositions(t *testing.T) {
 	})
 }
 
-// The count of a read is not limited: reading many pages works in both directions.
+// The count of a read has no upper limit. A read of many pages works in both
+// directions.
 func TestReadsAcrossPages(t *testing.T) {
 	f := serve(t)
 	const n = 3*storage.PageRecords + 7

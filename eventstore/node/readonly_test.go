@@ -34,8 +34,9 @@ func (f *fixture) readOnly() *fixture {
 	return &fixture{t: f.t, ctx: f.ctx, node: f.node, addr: l.Addr().String(), l: l, conn: conn, streams: api.NewStreamsClient(conn)}
 }
 
-// Reads and subscriptions work, including persistent subscriptions. The node
-// rejects every write, even the largest append, with the error that clients expect.
+// On a read-only listener, reads and subscriptions work, including persistent
+// subscriptions. The node rejects every write, even the largest append, with the error
+// that clients expect.
 func TestReadOnly(t *testing.T) {
 	f := serve(t)
 	public := f.readOnly()

@@ -23,16 +23,17 @@ import (
 
 func crashable() *vfs.MemFS { return vfs.NewCrashableMem() }
 
-// powerLoss returns the disk as a crash would leave it now. The disk has the synced
-// data and kept percent of the unsynced data.
+// powerLoss returns the disk that a crash would leave behind now. The disk has all
+// synced data and a part of the unsynced data. The parameter kept is the size of that
+// part in percent.
 func powerLoss(fs *vfs.MemFS, kept int) *vfs.MemFS {
 	return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: kept, RNG: rand.New(rand.NewPCG(uint64(kept), 1))})
 }
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// No acknowledged event is lost when the node closes or crashes, no matter how much
-// of the unsynced data survives a crash.
+// Neither closing nor crashing the node loses an acknowledged event, no matter how much
+// of the unsynced data survives the crash.
 func TestReopenedLogHoldsTheSameEvents(t *testing.T) {
 	fs := crashable()
 	f := serve(t, Options{FS: fs})
@@ -65,7 +66,7 @@ func TestReopenedLogHoldsTheSameEvents(t *testing.T) {
 	}
 }
 
-// lines formats messages, one per line.
+// The function lines formats messages, one per line.
 func lines(messages []*api.ReadResp) string {
 	var text strings.Builder
 	for _, m := range messages {
@@ -74,8 +75,8 @@ func lines(messages []*api.ReadResp) string {
 	return text.String()
 }
 
-// The power fails again and again during appends. After each crash, all
-// acknowledged events still exist, and revisions have no gaps.
+// The power fails again and again during appends. After each crash, all acknowledged
+// events still exist, and the revisions have no gaps.
 func TestCrashesUnderLoad(t *testing.T) {
 	const writers, crashes = 8, 12
 	fs := crashable()

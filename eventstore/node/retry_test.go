@@ -9,8 +9,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// If the expected revision is below the current one, the node compares the ids
-// with those stored after the expected revision.
+// If the expected revision is below the current one, the node compares the append's ids
+// with the ids stored after the expected revision.
 func TestRetriesAtExactRevisions(t *testing.T) {
 	f := serve(t)
 	stored := fresh(5)
@@ -54,8 +54,8 @@ func TestRetriesAtExactRevisions(t *testing.T) {
 	})
 }
 
-// If an append expects "any" or "stream_exists", the node looks up the first id in
-// a cache that holds a limited number of recent ids.
+// If an append expects "any" or "stream_exists", the node looks up the append's first
+// id in a bounded cache of recent ids.
 func TestRetriesAtAnyRevision(t *testing.T) {
 	for name, expected := range map[string]int64{"any": writer.Any, "stream_exists": writer.StreamExists} {
 		t.Run(name, func(t *testing.T) {
@@ -90,8 +90,8 @@ func TestRetriesAreKnownAfterReopening(t *testing.T) {
 	require.Len(t, again.events(ofStream("s")), 2)
 }
 
-// An append that expects "no_stream" succeeds on a soft-deleted stream if its ids
-// are new. If the ids are known, the append is treated as a retry, and the stream
+// An append that expects "no_stream" succeeds on a soft-deleted stream if its ids are
+// new. If the ids are known, the node treats the append as a retry, and the stream
 // stays deleted.
 func TestRetriesOnSoftDeletedStreams(t *testing.T) {
 	f := serve(t)

@@ -25,7 +25,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// holding returns the files in a folder that contain the given text.
+// The function holding returns the files in a folder that contain the given text.
 func holding(t *testing.T, fs vfs.FS, dir, text string) (files []string) {
 	t.Helper()
 	names, err := fs.List(dir)
@@ -43,17 +43,17 @@ func holding(t *testing.T, fs vfs.FS, dir, text string) (files []string) {
 	return files
 }
 
-// addressed returns the data of an event with a unique email address, and the name
-// in that address. The name does not compress, so a text search finds it in any
-// file.
+// The function addressed returns event data with a unique email address, and the name
+// in that address. The name cannot be compressed, so a search finds it in every file
+// that contains the event.
 func addressed(i int) (name, data string) {
 	sum := sha256.Sum256([]byte{byte(i)})
 	name = string(sum[:])
 	return name, name + "@example.org"
 }
 
-// padding makes the write-ahead log switch files a few times, so that Pebble keeps
-// some old files for reuse.
+// The method padding makes the write-ahead log switch files a few times, so that Pebble
+// keeps some of them for reuse.
 func (f *fixture) padding(stream string) {
 	f.t.Helper()
 	for range 6 {
@@ -73,9 +73,8 @@ func mustCheck(t *testing.T, fs vfs.FS) storage.Checked {
 	return found
 }
 
-// After a scavenge, no file contains the events that metadata and tombstones
-// hid. The other events keep their numbers, and new events continue the
-// numbering.
+// After a scavenge, no file contains events that metadata or tombstones hide. The other
+// events keep their revisions, and new events continue the numbering.
 func TestScavengeRemovesHiddenEvents(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var clock atomic.Int64 // seconds since now
@@ -216,7 +215,7 @@ func TestScavengeRemovesTheEndOfTheLog(t *testing.T) {
 	mustCheck(t, fs)
 }
 
-// Readers and subscribers of $all can continue from the position of a removed
+// Reads of $all and subscriptions to it can continue from the position of a removed
 // event. The node still rejects positions that never belonged to an event.
 func TestReadsFromScavengedPositions(t *testing.T) {
 	f := serve(t)
@@ -243,7 +242,7 @@ func TestReadsFromScavengedPositions(t *testing.T) {
 	}
 }
 
-// Appends, reads and subscriptions continue during many scavenges. Readers see gaps only
+// Appends, reads and subscriptions continue during many scavenges. Reads have gaps only
 // where events are hidden.
 func TestScavengeDuringAppendsAndReads(t *testing.T) {
 	const events = 400
@@ -300,7 +299,7 @@ func TestScavengeDuringAppendsAndReads(t *testing.T) {
 	mustCheck(t, fs)
 }
 
-// If the power fails at any sync of a scavenge, the log is not damaged, and the
+// Even if the power fails at any sync of a scavenge, the log has no damage, and the
 // next scavenge continues the work.
 func TestScavengeAndPowerLoss(t *testing.T) {
 	disk := crashable()

@@ -33,10 +33,10 @@ import (
 	"hexarena/eventstore/node/writes"
 )
 
-// Version is the version of EventStoreDB whose protocol the node speaks.
+// Version is the EventStoreDB version whose protocol the node speaks.
 const Version = "24.10.4"
 
-// Limits of messages and connections.
+// These are the limits on messages and connections.
 const (
 	receiveStreams = 16<<20 - 10_000
 	pingAfter      = 10 * time.Second
@@ -51,9 +51,9 @@ const (
 	workers      = 64
 )
 
-// These are limits on the messages and connections of a read-only node. A message
-// uses memory while it is being received. The largest append is within the limit,
-// so that its client gets the error that it expects.
+// These are the limits on messages and connections of a read-only node. A message uses
+// memory while it is being received. The largest append fits within the limit, so that
+// its client gets the expected error.
 const (
 	receivePublic    = wire.MaxAppend + 64<<10
 	maxPublicStreams = 100
@@ -80,7 +80,7 @@ func (n *Node) newServerPair(readOnly bool, connections quota.Limit) *serverPair
 	}
 }
 
-// close lets calls in progress finish, until ctx ends.
+// close waits for calls in progress to finish, but only until ctx ends.
 func (p *serverPair) close(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, p.mux.GRPC.Stop)
 	p.mux.GRPC.GracefulStop()
@@ -121,8 +121,8 @@ func (n *Node) newServer(readOnly bool) *grpc.Server {
 	return s
 }
 
-// countCall counts a stranger's call until the call ends. gRPC runs countCall
-// before it reads the first message of the call.
+// countCall counts a stranger's call as open until the call ends. gRPC runs countCall
+// before it reads the call's first message.
 func (n *Node) countCall(ctx context.Context, _ *tap.Info) (context.Context, error) {
 	network := ""
 	if caller, ok := peer.FromContext(ctx); ok {
@@ -135,7 +135,7 @@ func (n *Node) countCall(ctx context.Context, _ *tap.Info) (context.Context, err
 	return ctx, nil
 }
 
-const tooManyCalls = "too many open calls from your network, or from all networks together; end a read or a subscription, or try again later"
+const tooManyCalls = "too many open calls, from your network or in total; end a read or a subscription, or try again later"
 
 // countHTTP does what countCall does, for gRPC calls on connections that began with
 // a plain request.
@@ -235,7 +235,7 @@ func (m members) Read(ctx context.Context, _ *shared.Empty) (*gossip.ClusterInfo
 	}}}, nil
 }
 
-// endPoint returns the address at which the caller reached the node.
+// endPoint returns the node's own address, as seen on the caller's connection.
 func endPoint(ctx context.Context) *gossip.EndPoint {
 	caller, ok := peer.FromContext(ctx)
 	if !ok || caller.LocalAddr == nil {
@@ -248,9 +248,9 @@ func endPoint(ctx context.Context) *gossip.EndPoint {
 	return &gossip.EndPoint{Address: at.Addr().String(), Port: uint32(at.Port())}
 }
 
-// newHTTP returns the server of plain HTTP requests, over HTTP/1.1 and over
-// HTTP/2 without TLS. On an HTTP/2 connection, gRPC calls may follow a plain
-// request. The parameter calls is the handler of these gRPC calls.
+// newHTTP returns the server for plain HTTP requests over HTTP/1.1 and over HTTP/2
+// without TLS. On an HTTP/2 connection, gRPC calls may follow a plain request. The
+// parameter calls is the handler of these gRPC calls.
 func (n *Node) newHTTP(calls http.Handler) *http.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /info", n.info)

@@ -87,7 +87,7 @@ func TestUnsupportedCallsAreUnimplemented(t *testing.T) {
 	})
 }
 
-// Services other than Streams receive at most 4 MiB.
+// Services other than Streams accept messages of at most 4 MiB.
 func TestReceiveLimitOfOtherServices(t *testing.T) {
 	f := serve(t)
 	padded := func(n int) *shared.Empty {
@@ -185,7 +185,7 @@ func TestGRPCBehindAPlainRequest(t *testing.T) {
 	require.Len(t, info.GetMembers(), 1)
 }
 
-// The quota for calls includes gRPC calls that follow a plain request on the same
+// The quota of calls also applies to gRPC calls that follow a plain request on the same
 // connection.
 func TestQuotaBehindAPlainRequest(t *testing.T) {
 	f := serve(t, Options{Quotas: Quotas{Calls: quota.Limit{PerNetwork: 1}}})

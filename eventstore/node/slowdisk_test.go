@@ -92,8 +92,8 @@ func slowDown(t *testing.T, delay time.Duration) {
 		acknowledged.Load(), slowSmall+slowLarge, slowRounds*(slowLarge*largeData+slowSmall*300)>>20, took.Round(delay), most.Load()>>20, bound>>20)
 }
 
-// slowCall is an append in the form in which gRPC passes it to the service. It
-// counts the bytes that have been received for all unanswered calls.
+// slowCall is an append as gRPC passes it to the service. It adds its size to the
+// number of bytes that all calls have received and not answered yet.
 type slowCall struct {
 	grpc.ServerStream
 	ctx          context.Context

@@ -48,8 +48,8 @@ func TestStreamSubscriptions(t *testing.T) {
 	}
 }
 
-// A subscription to a missing or soft-deleted stream gets its confirmation, and
-// then the message that it has caught up.
+// A subscription to a missing or soft-deleted stream is confirmed, and the subscriber
+// is told that it has caught up.
 func TestSubscriptionsToMissingStreams(t *testing.T) {
 	f := serve(t)
 	s := f.subscribe(ofStream("s")).confirmed().caughtUp()
@@ -100,9 +100,9 @@ func TestSubscriptionsResolveLinks(t *testing.T) {
 	require.Equal(t, "links", string(got.GetLink().GetStreamIdentifier().GetStreamName()))
 }
 
-// A start position is exclusive. But a start with commit position P and prepare
-// position 0 includes the event at P. A subscription from beyond the end waits for
-// new events. If no event is at the position, the subscription gets its
+// A start position is exclusive, but a start with commit position P and prepare
+// position 0 includes the event at P. A subscription that starts beyond the end waits
+// for new events. If no event is at the start position, the subscriber gets the
 // confirmation and then an error.
 func TestSubscriptionsToAll(t *testing.T) {
 	f := serve(t)
@@ -147,16 +147,16 @@ func TestSubscriptionsToAll(t *testing.T) {
 	})
 }
 
-// A filtered subscription gets a checkpoint after every multiplier × window
-// events, both while it catches up and when live. It gets one more checkpoint
-// when it has caught up.
+// A filtered subscription gets a checkpoint after every multiplier × window events,
+// both while it catches up and while it is live. It gets an additional checkpoint when
+// it has caught up.
 func TestCheckpoints(t *testing.T) {
 	f := serve(t)
 	for range 3 {
 		f.must("a", writer.Any, fresh(1)...)
 		f.must("b", writer.Any, fresh(1)...)
 	}
-	p := f.positions() // a b a b a b
+	p := f.positions() // the streams are a b a b a b
 	t.Run("an empty log has no checkpoint", func(t *testing.T) {
 		serve(t).subscribe(ofAll, byStream(1, "a")).confirmed().caughtUp()
 	})
@@ -255,7 +255,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// A slow subscriber gets every event once and in order, even those that are no
+// A slow subscriber gets every event once and in order, even if some events are no
 // longer in memory.
 func TestSlowSubscribersMissNothing(t *testing.T) {
 	f := serve(t)

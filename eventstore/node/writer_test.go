@@ -95,8 +95,8 @@ func TestConcurrentAppendsReachSubscribersInOrder(t *testing.T) {
 
 var errDisk = errors.New("the disk is broken")
 
-// failing returns a disk on which some kinds of operations on the write-ahead log
-// can fail, and the switch that makes them fail.
+// The function failing returns a disk and a switch. Once the switch is set, the given
+// kinds of operations on the write-ahead log fail.
 func failing(fs vfs.FS, kinds ...errorfs.OpKind) (vfs.FS, *atomic.Bool) {
 	on := &atomic.Bool{}
 	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -112,8 +112,8 @@ func failing(fs vfs.FS, kinds ...errorfs.OpKind) (vfs.FS, *atomic.Bool) {
 	})), on
 }
 
-// After the first failed write or sync, the node acknowledges no more writes, Serve
-// returns the cause, and no acknowledged event is lost.
+// After the first failed write or sync, the node stops acknowledging appends and Serve
+// returns the cause. No acknowledged event is lost.
 func TestFirstFailureStopsTheNode(t *testing.T) {
 	for name, kinds := range map[string][]errorfs.OpKind{
 		"sync":  {errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo},
@@ -138,7 +138,7 @@ func TestFirstFailureStopsTheNode(t *testing.T) {
 			broken.Store(false)
 			_, err = n.writer.Submit(t.Context(), &writer.Request{Stream: "t", Expected: writer.Any, Events: []writer.Proposed{{ID: uuid.New(), Type: "T"}}})
 			require.ErrorIs(t, err, lifecycle.ErrFailed, "the node does not try again")
-			require.Equal(t, kept, n.log.Tail.End(), "readers see no more events")
+			require.Equal(t, kept, n.log.Tail.End(), "no more events become visible")
 			after := powerLoss(disk, 0)
 			_ = n.Close()
 
@@ -159,7 +159,7 @@ func put(t *testing.T, n *Node, stream string, expected int64) (position uint64)
 	return out.Position
 }
 
-// If Pebble fails in the background, the node acknowledges no more writes.
+// If Pebble fails in the background, the node stops acknowledging appends.
 func TestPebbleFailureStopsTheNode(t *testing.T) {
 	n, err := Open(Options{Dir: "log", FS: vfs.NewMem(), Logger: quiet})
 	require.NoError(t, err)

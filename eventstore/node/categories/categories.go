@@ -22,12 +22,12 @@ import (
 )
 
 // Categories is the index behind the link streams. It maps each revision of a link
-// stream to the position of the linked event. The first read of such a stream opens
-// the index, and a goroutine then keeps the index up to date. A node that never
-// serves such a stream has no index. The index has its own folder. The files in it
-// are never synced, because the index can be rebuilt from the log. An index that is
-// damaged or belongs to another log is rebuilt from scratch. Categories is safe for
-// concurrent use.
+// stream to the position of the linked event. The first read of a link stream opens the
+// index and starts a goroutine that keeps the index up to date. A node that never
+// serves a link stream has no index. The index has its own folder. Its files are never
+// synced, because the index can be rebuilt from the log. An index that is damaged or
+// belongs to another log is rebuilt from scratch. Categories is safe for concurrent
+// use.
 type Categories struct {
 	*openlog.Log
 	fs   vfs.FS
@@ -37,9 +37,9 @@ type Categories struct {
 	mu       sync.Mutex    // guards the fields below
 	links    storage.Index // has no DB until it is opened
 	at       uint64        // the index is complete up to this position
-	advanced chan struct{} // closed when at grows, or cause is set
+	advanced chan struct{} // closed when at grows or cause is set
 	cause    error         // why the index can no longer be updated or read
-	stuck    bool          // the index cannot even be closed
+	stuck    bool          // the index is so broken that it cannot be closed
 	watchers map[*openlog.Watcher]struct{}
 
 	last *recent.Map[string, int64] // last revision of each link stream; only the goroutine that builds the index uses this map
@@ -83,7 +83,7 @@ func (c *Categories) Await(ctx context.Context, position uint64) error {
 	}
 }
 
-// opened returns the index. ok is false before the first Await.
+// The method opened returns the index. ok is false before the first Await.
 func (c *Categories) opened() (links storage.Index, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,8 +113,8 @@ func (c *Categories) start() error {
 	return nil
 }
 
-// broken records that the index can no longer be read or updated. The log itself
-// is not affected.
+// The method broken stores the reason why the index can no longer be read or updated.
+// The log is not affected.
 func (c *Categories) broken(err error) {
 	c.Logger.Error("the category index failed; restart the node to rebuild it", "error", err)
 	c.mu.Lock()
@@ -125,7 +125,8 @@ func (c *Categories) broken(err error) {
 	}
 }
 
-// notify wakes waiting readers. The caller holds the lock.
+// notify wakes the goroutines that wait for the index to grow. The caller holds the
+// lock.
 func (c *Categories) notify() {
 	close(c.advanced)
 	c.advanced = make(chan struct{})
@@ -156,7 +157,7 @@ func (c *Categories) build() {
 	}
 }
 
-// advance indexes the next records, and reports whether there may be more.
+// advance indexes the next records and reports whether there may be more.
 func (c *Categories) advance() (more bool, err error) {
 	end := c.Tail.End()
 	records, _, ok := c.Tail.After(c.at, storage.PageRecords)
@@ -214,7 +215,7 @@ func (c *Categories) add(records []record.Record) (err error) {
 	return b.Commit(pebble.NoSync)
 }
 
-// following returns the next revision of a link stream.
+// The method following returns the revision for the next link in a link stream.
 func (c *Categories) following(name string) (int64, error) {
 	last, ok := c.last.Get(name)
 	if !ok {

@@ -44,7 +44,7 @@ func (c *Categories) openIndex() (storage.Index, uint64, error) {
 		return storage.Index{}, 0, err
 	}
 	c.mu.Lock()
-	c.cause = nil // the old cause was about the removed index
+	c.cause = nil // the old cause belonged to the removed index
 	c.mu.Unlock()
 	index, err = c.openFolder()
 	return index, 0, err
@@ -85,7 +85,7 @@ func (c *Categories) builtTo(index storage.Index) (uint64, error) {
 	return at, nil
 }
 
-// halted handles an error after which Pebble cannot continue.
+// The method halted handles a fatal Pebble error, after which Pebble cannot continue.
 func (c *Categories) halted(err error) {
 	c.mu.Lock()
 	c.stuck = true
@@ -93,8 +93,8 @@ func (c *Categories) halted(err error) {
 	c.broken(err)
 }
 
-// Close closes the index. It removes the folder if the index has failed, and
-// otherwise keeps it. Call Close only after the last read of the index.
+// Close closes the index. It removes the folder if the index failed, and keeps it
+// otherwise. Call Close only once nothing reads the index any more.
 func (c *Categories) Close() error {
 	index, ok := c.opened()
 	if !ok {

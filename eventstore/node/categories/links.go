@@ -10,7 +10,7 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// These are parts of the names of link streams.
+// The names of link streams begin with one of these two prefixes.
 const (
 	categoryPrefix = "$ce-"
 	typePrefix     = "$et-"
@@ -22,8 +22,9 @@ func IsDerived(stream string) bool {
 	return strings.HasPrefix(stream, categoryPrefix) || strings.HasPrefix(stream, typePrefix)
 }
 
-// linkedIn returns the names of the streams that get a link to a record. An empty
-// name means no stream. A soft delete counts as an event of the deleted stream.
+// linkedIn returns the names of the link streams that contain a link to a record. An
+// empty name means no stream. linkedIn treats a soft delete as an event of the deleted
+// stream.
 func linkedIn(r *record.Record) (in [2]string) {
 	stream, kind := r.Stream, r.Type
 	if record.IsMetadataStream(stream) {
@@ -44,9 +45,9 @@ func linkedIn(r *record.Record) (in [2]string) {
 	return in
 }
 
-// Last looks for a stream's last link to a record at or before the position within.
-// It returns the link's revision and the record's position. If there is no such
-// link, the revision is -1.
+// Last finds the last link in a stream to a record whose position is at most within. It
+// returns the link's revision and the record's position. The revision is -1 if there is
+// no such link.
 func (c *Categories) Last(stream string, within uint64) (revision int64, position uint64, err error) {
 	links, ok := c.opened()
 	if !ok {
@@ -78,10 +79,9 @@ type linkMetadata struct {
 	Cause   uuid.UUID `json:"$causedBy"`
 }
 
-// newLink returns a link to a record. The link has the record's position, and its
-// id is derived from the record's id. Therefore newLink always returns the same
-// link for the same record. If the record is a link itself, the new link points to
-// the same target.
+// newLink returns a link to a record. The link has the record's position and an id that
+// is derived from the record's id, so newLink returns the same link every time. If the
+// record is a link itself, the new link points to the same target.
 func newLink(stream string, revision uint64, target *record.Record) (record.Record, error) {
 	data := record.LinkTo(target)
 	if target.Type == record.TypeLink {

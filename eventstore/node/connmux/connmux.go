@@ -18,7 +18,7 @@ import (
 	"hexarena/eventstore/node/quota"
 )
 
-// GRPCContent is the beginning of the content type of every gRPC request.
+// GRPCContent is the prefix of the content type of every gRPC request.
 const GRPCContent = "application/grpc"
 
 // Mux serves gRPC and plain HTTP on the same port.
@@ -56,7 +56,7 @@ func (m *Mux) Serve(l net.Listener) error {
 		}
 		return nil
 	case <-m.Life.Failed():
-		_ = errors.Join(l.Close(), <-accepted) // the cause matters more
+		_ = errors.Join(l.Close(), <-accepted) // the cause is more useful than these errors
 		return m.Life.Cause()
 	case err := <-accepted:
 		return err
@@ -83,8 +83,9 @@ func (m *Mux) accept(l net.Listener, grpcConns, httpConns *connListener) error {
 	}
 }
 
-// count counts an open connection. It closes the connection and returns nil if the
-// client's network, or all clients together, have too many.
+// count adds a connection to the number of open connections. If there are too many,
+// either from the client's network or in total, it closes the connection and returns
+// nil.
 func (m *Mux) count(conn net.Conn) net.Conn {
 	network := quota.Network(conn.RemoteAddr())
 	if !m.Connections.Take(network) {
@@ -138,7 +139,7 @@ func (m *Mux) route(conn net.Conn, grpcConns, httpConns *connListener) {
 // them again.
 type replayed struct {
 	net.Conn
-	start *bytes.Buffer // the first bytes; nil after they have been read again
+	start *bytes.Buffer // the first bytes; nil once they have been read again
 }
 
 func (c *replayed) Read(p []byte) (int, error) {
@@ -183,7 +184,7 @@ func (l *connListener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends Accept. Accepted connections continue.
+// Close makes Accept return an error. Accepted connections stay open.
 func (l *connListener) Close() error {
 	l.end()
 	return nil

@@ -21,8 +21,8 @@ const (
 )
 
 // sniff reads until it has the headers of the first request and reports whether the
-// request is a gRPC call. It copies the bytes that it reads into seen. After the
-// HTTP/2 preface it returns no errors: the gRPC server waits for slow clients and
+// request is a gRPC call. It copies the bytes that it reads into seen. Once it has read
+// the HTTP/2 preface, it returns no errors: the gRPC server waits for slow clients and
 // rejects invalid requests.
 func sniff(conn net.Conn, seen *bytes.Buffer) (isGRPC bool, err error) {
 	from := io.TeeReader(conn, seen)

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// opening returns the first bytes that an HTTP/2 client sends: its settings and a
-// request.
+// The function opening returns the first bytes that an HTTP/2 client sends: its
+// settings and a request.
 func opening(t testing.TB, contentType string, p http2.HeadersFrameParam) []byte {
 	t.Helper()
 	var headers, wire bytes.Buffer

@@ -1,5 +1,5 @@
-// Package disk guards the files of a log under Pebble. It stops the log at the
-// first failed write, seals the folder of a closed log, and finds damage that
+// Package disk guards the files that Pebble writes for a log. It stops the log at the
+// first failed write and seals the folder of a closed log. It detects damage that
 // Pebble would mistake for the effects of a crash. It depends on the formats of
 // Pebble's files, but not on the contents of the log.
 package disk
@@ -49,19 +49,19 @@ func New(fs vfs.FS, dir string, fatal func(error)) *Disk {
 // change stops the log.
 func (d *Disk) SetGuard(on bool) { d.guarded.Store(on) }
 
-// Release turns off the guard after the log has failed. The goroutines that the
-// guard has blocked then return their errors.
+// Release turns off the guard after the log has failed. The calls that the guard has
+// blocked then return their errors.
 func (d *Disk) Release() {
 	d.guarded.Store(false)
 	close(d.over)
 }
 
-// SetRecreate sets whether used write-ahead logs are removed instead of
-// overwritten.
+// SetRecreate sets whether Pebble removes obsolete write-ahead logs instead of
+// overwriting them.
 func (d *Disk) SetRecreate(on bool) { d.recreate.Store(on) }
 
-// halt returns err, the result of a change. While the guard is on, halt first
-// reports an error to fatal and blocks the caller until Release.
+// halt returns err, the result of a change. If err is not nil and the guard is on, halt
+// first passes err to fatal and blocks until Release.
 func (d *Disk) halt(err error) error {
 	if err != nil && d.guarded.Load() {
 		d.fatal(fmt.Errorf("write the log: %w", err))
@@ -115,7 +115,8 @@ func (d *Disk) wrap(name string, f vfs.File, err error) (vfs.File, error) {
 	return &guarded{f, d}, nil
 }
 
-// guarded is a write-ahead log, or the folder of the log.
+// guarded is an open file that the guard watches: a write-ahead log or the log's
+// folder.
 type guarded struct {
 	vfs.File
 	disk *Disk

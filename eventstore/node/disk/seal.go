@@ -20,7 +20,7 @@ import (
 // folder of a crashed node has no seal.
 //
 //	log sealed, format 1
-//	name size checksum      for each file; - instead of the checksum of a table, which has its own
+//	name size checksum      for each file; a table has - here because it contains its own checksums
 //	checksum                of the lines above
 const (
 	sealName     = "SEAL"
@@ -113,8 +113,8 @@ func inventoryLine(fs vfs.FS, dir, name string) (string, error) {
 
 func sumText(sum uint32) string { return fmt.Sprintf("%08x", sum) }
 
-// CheckSeal compares a folder with its seal and returns the log's format version.
-// found is false if the folder has no seal because its node was not closed
+// CheckSeal compares a folder with its seal and returns the log's format version. found
+// is false if the folder has no seal, which means that its node was not closed
 // properly.
 func CheckSeal(fs vfs.FS, dir string) (found bool, format string, err error) {
 	text, err := readFile(fs, fs.PathJoin(dir, sealName))
@@ -146,7 +146,7 @@ func readSeal(text string) (format string, lines []string, ok bool) {
 	return format, lines[1:n], ok && lines[n] == sumText(crc32.Checksum([]byte(body), record.Castagnoli))
 }
 
-// compareInventories returns an error for the first difference.
+// compareInventories returns an error that describes the first difference.
 func compareInventories(dir string, want, got []string) error {
 	for i := range max(len(want), len(got)) {
 		w, g := lineAt(want, i), lineAt(got, i)

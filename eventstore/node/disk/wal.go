@@ -31,7 +31,7 @@ const (
 	walKind    = 6
 	walNumber  = 7
 	walSynced  = 11
-	walKindLow = 9 // the kinds of chunks in this layout
+	walKindLow = 9 // chunks of kind 9 to 12 have this layout
 	walKindTop = 12
 )
 
@@ -77,7 +77,7 @@ type wal struct {
 	number uint32
 }
 
-// end returns the offset of the first chunk that cannot be read.
+// The method end returns the offset of the first chunk that cannot be read.
 func (w wal) end() int {
 	at := 0
 	for {

@@ -32,7 +32,7 @@ type Lifecycle struct {
 	announce context.CancelFunc
 	running  sync.WaitGroup // grows only while mu is held and the node is not closing
 
-	open context.Context // ends when failed or closing ends, with ErrFailed or ErrClosed
+	open context.Context // ends when failed or closing ends; the cause is ErrFailed or ErrClosed
 	end  context.CancelCauseFunc
 }
 
@@ -49,7 +49,7 @@ func New(logger *slog.Logger) *Lifecycle {
 // counts.
 func (l *Lifecycle) Fail(cause error) {
 	l.failOnce.Do(func() {
-		l.logger.Error("the log failed: the node acknowledges no more writes", "error", cause)
+		l.logger.Error("the log failed: the node no longer acknowledges appends", "error", cause)
 		l.end(ErrFailed)
 		l.fail(cause)
 	})
@@ -74,8 +74,8 @@ func (l *Lifecycle) Open() context.Context { return l.open }
 // ErrFailed.
 func (l *Lifecycle) Ready() error { return context.Cause(l.open) }
 
-// Enter returns false if the node is closing. If it returns true, the caller
-// must call Leave once, and Wait waits for that call.
+// Enter returns false if the node is closing. If it returns true, the caller must call
+// Leave once, and Wait waits for that call to Leave.
 func (l *Lifecycle) Enter() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

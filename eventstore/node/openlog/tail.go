@@ -26,14 +26,14 @@ type Tail struct {
 }
 
 // Watcher wakes a goroutine. Tail.Watch returns a watcher that is signaled after
-// appends to a stream. One signal may cover several appends, or events that the
-// reader has already seen.
+// appends to a stream. One signal may cover several appends, and may be for events that
+// the goroutine has already read.
 type Watcher struct{ wakeCh chan struct{} }
 
 // NewWatcher returns a watcher that only Signal wakes.
 func NewWatcher() *Watcher { return &Watcher{wakeCh: make(chan struct{}, 1)} }
 
-// Wake returns the channel on which the watcher is signaled.
+// Wake returns the channel that receives a value when the watcher is signaled.
 func (w *Watcher) Wake() <-chan struct{} { return w.wakeCh }
 
 // Signal wakes the watcher.
@@ -44,7 +44,7 @@ func (w *Watcher) Signal() {
 	}
 }
 
-// NewTail returns the tail of a log that is synced up to a position.
+// NewTail returns the tail of a log whose last synced record is at the given position.
 func NewTail(synced uint64) *Tail {
 	return &Tail{
 		synced:   synced,
@@ -84,7 +84,7 @@ func (t *Tail) Publish(records []record.Record) {
 	}
 }
 
-// trim drops the oldest records until the others are within the limits. Slices
+// trim drops the oldest records until the remaining ones are within the limits. Slices
 // returned by After stay valid, because trim never overwrites their elements.
 func (t *Tail) trim() {
 	drop := 0
@@ -98,8 +98,8 @@ func (t *Tail) trim() {
 	}
 }
 
-// Forget drops the records from memory. Readers then get them from the store,
-// where a scavenge may have removed some.
+// Forget drops the records from memory. Later reads get them from the store, where a
+// scavenge may have removed some.
 func (t *Tail) Forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// After returns the records after a position without a gap, or reports that the
-// tail no longer contains all of them.
+// After returns all records after a position, without a gap, or reports that the tail
+// no longer contains all of them.
 func TestAfterSkipsNoRecords(t *testing.T) {
 	tail := NewTail(100)
 	_, _, ok := tail.After(99, 10)

@@ -17,12 +17,12 @@ const (
 	typeCheckpoint = "$SubscriptionCheckpoint"
 
 	parkAtOnce  = 256
-	reasonBytes = 4096 // longer reasons for parking are cut off
+	reasonBytes = 4096 // a longer reason for parking is truncated
 
 	checkpointMeta = `{"$maxCount":5}`
 )
 
-// loadCheckpoint returns the revision or position of the stored checkpoint.
+// loadCheckpoint returns the revision or position in the stored checkpoint.
 func (g *group) loadCheckpoint() (at uint64, ok bool, err error) {
 	r, ok, err := g.lastOf(g.config.checkpointStream())
 	if err != nil || !ok {
@@ -35,12 +35,12 @@ func (g *group) loadCheckpoint() (at uint64, ok bool, err error) {
 			return at, true, nil
 		}
 	}
-	g.Logger.Warn("ignoring a malformed checkpoint; the group begins at its configured start", "group", g.config.key(), "data", r.Data)
+	g.Logger.Warn("ignoring a malformed checkpoint; the group starts from its configured start", "group", g.config.key(), "data", r.Data)
 	return 0, false, nil
 }
 
-// done returns the event before the first unfinished message, or the last event if
-// all messages are finished. It also returns how many events the group has
+// The method done returns the event before the first unfinished message, or the last
+// event if all messages are finished. It also returns how many events the group has
 // considered up to that event.
 func (g *group) done() (mark, uint64) {
 	if front := g.unfinished.Front(); front != nil {
@@ -50,10 +50,10 @@ func (g *group) done() (mark, uint64) {
 	return g.last, g.considered
 }
 
-// checkpointDue reports whether the group must save a checkpoint, and how long it
-// waits before it does so. If the number of new events has reached the upper bound,
-// the group does not wait. If it has reached only the lower bound, the group waits
-// for the checkpoint time, unless all consumers have left.
+// checkpointDue reports whether the group must save a checkpoint, and how long the
+// group waits first. If the number of new events has reached the upper bound, the group
+// does not wait. If it has reached only the lower bound, the group waits for the
+// checkpoint time, unless all consumers have left.
 func (g *group) checkpointDue() (wait time.Duration, due bool) {
 	at, considered := g.done()
 	n := considered - g.checkpoint.considered
@@ -70,7 +70,7 @@ func (g *group) checkpointDue() (wait time.Duration, due bool) {
 	return max(0, time.Until(g.checkpoint.when.Add(after))), true
 }
 
-// saveCheckpoint writes a checkpoint if the group must save one now.
+// saveCheckpoint writes a checkpoint if one is due now.
 func (g *group) saveCheckpoint() error {
 	g.mu.Lock()
 	wait, due := g.checkpointDue()
@@ -96,8 +96,8 @@ func (g *group) saveCheckpoint() error {
 	return nil
 }
 
-// load reads a message's event in the form in which consumers get it. ok is false
-// if the event no longer exists.
+// load reads a message's event in the form that consumers receive. ok is false if the
+// event no longer exists.
 func (g *group) load(m *message) (found record.Resolved, ok bool, err error) {
 	var r record.Record
 	within := g.Tail.End()

@@ -25,11 +25,11 @@ import (
 type consumer struct {
 	call    api.PersistentSubscriptions_ReadServer
 	textIDs bool
-	size    int // how many unacknowledged messages the consumer accepts
+	size    int // how many unanswered messages the consumer may have
 	from    string
 	name    string
 
-	// The group's lock guards these three fields.
+	// The group's lock guards the next three fields.
 	inFlight map[*message]struct{}
 	queue    []turn // messages to send
 	total    measure
@@ -57,7 +57,7 @@ func (p Service) Read(call api.PersistentSubscriptions_ReadServer) error {
 	case o == nil:
 		return wire.Invalid("a persistent subscription must begin with its options")
 	case o.GetBufferSize() <= 0:
-		return wire.Invalid("the buffer size of a subscriber must be more than 0")
+		return wire.Invalid("the buffer size of a subscriber must be greater than 0")
 	}
 	g, err := p.group(o)
 	if err == nil {
@@ -102,11 +102,11 @@ func newConsumer(o *api.ReadReq_Options, call api.PersistentSubscriptions_ReadSe
 	return c
 }
 
-// free returns how many more messages the consumer accepts.
+// The method free returns how many more messages the consumer can take.
 func (c *consumer) free() int { return c.size - len(c.inFlight) }
 
-// unanswered returns the consumer's messages, in the order in which the group read
-// them.
+// unanswered returns the consumer's unanswered messages in the order in which the group
+// read them.
 func (c *consumer) unanswered() []*message {
 	c.queue = nil
 	messages := make([]*message, 0, len(c.inFlight))
@@ -119,7 +119,7 @@ func (c *consumer) unanswered() []*message {
 	return messages
 }
 
-// end ends the call with a cause. Only the first call counts.
+// The call ends with the given cause. Only the first cause has an effect.
 func (c *consumer) end(cause error) {
 	c.once.Do(func() {
 		c.cause = cause
@@ -127,8 +127,8 @@ func (c *consumer) end(cause error) {
 	})
 }
 
-// listen receives the client's acks and nacks until the call ends. A client that
-// has closed its sending side still gets messages.
+// listen receives the client's acks and nacks until the call ends. A client that has
+// closed its sending side still receives messages.
 func (c *consumer) listen(g *group) {
 	for {
 		m, err := c.call.Recv()
@@ -159,7 +159,7 @@ func (c *consumer) take(g *group, m *api.ReadReq) error {
 		g.nack(c, ids, content.Nack.GetAction(), content.Nack.GetReason())
 		return err
 	}
-	return wire.Invalid("a subscriber sends acks or nacks, not %T", m.GetContent())
+	return wire.Invalid("a subscriber must send acks or nacks, not %T", m.GetContent())
 }
 
 func eventIDs(all []*shared.UUID) ([]uuid.UUID, error) {
@@ -174,7 +174,7 @@ func eventIDs(all []*shared.UUID) ([]uuid.UUID, error) {
 	return ids, nil
 }
 
-// serve sends a consumer its messages until the consumer leaves.
+// serve sends messages to a consumer until the consumer leaves.
 func (g *group) serve(c *consumer) error {
 	for {
 		m, retries := g.take(c)
@@ -205,8 +205,8 @@ func (g *group) serve(c *consumer) error {
 	}
 }
 
-// take returns the next message to send, or nil. It skips messages that the group
-// has since taken back.
+// take returns the next message to send, or nil. It skips messages that the group has
+// taken back since it assigned them.
 func (g *group) take(c *consumer) (*message, int32) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

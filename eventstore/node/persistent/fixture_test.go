@@ -22,15 +22,16 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// patience limits how long a test waits. Its length does not affect the results.
+// patience limits how long a test waits. No test result depends on its value.
 const patience = 3 * time.Minute
 
-// fixture is the service over a log in memory, called without a network.
+// fixture is the service with an in-memory log. Tests call the service without a
+// network.
 type fixture struct {
 	t   *testing.T
 	ctx context.Context
 	Service
-	calls sync.WaitGroup // subscribers' calls; they end before the store closes
+	calls sync.WaitGroup // subscribers' calls, which must end before the store closes
 }
 
 func open(t *testing.T) *fixture {
@@ -152,8 +153,7 @@ func (s *subscriber) ack(e *api.ReadResp_ReadEvent) {
 	s.requests <- &api.ReadReq{Content: &api.ReadReq_Ack_{Ack: &api.ReadReq_Ack{Ids: []*shared.UUID{e.GetEvent().GetId()}}}}
 }
 
-// The method until waits until a condition is true. It tests the condition under
-// the group's lock.
+// The method until waits for a condition, which it checks under the group's lock.
 func (f *fixture) until(g *group, holds func() bool) {
 	f.t.Helper()
 	for {

@@ -14,8 +14,8 @@ import (
 	"hexarena/eventstore/node/streams"
 )
 
-// fill reads more messages from the source and from the replay. It returns true if
-// it found any messages, or if the source has more.
+// fill reads more messages from the source and from the replay. It returns true if it
+// found messages or if the source has more.
 func (g *group) fill() (bool, error) {
 	replayed, err := g.fillReplay()
 	if err != nil {
@@ -61,7 +61,7 @@ type sourceBatch struct {
 	end        bool
 }
 
-// read reads the next part of the source. Only the group's goroutine calls it.
+// read reads the next batch from the source. Only the group's goroutine calls it.
 func (g *group) read(next uint64, limit int) (sourceBatch, error) {
 	p, end, err := g.page(next, limit)
 	b := sourceBatch{next: p.Next, end: p.End, last: g.last, considered: g.considered}
@@ -78,7 +78,7 @@ func (g *group) read(next uint64, limit int) (sourceBatch, error) {
 			b.next, b.end = at, false
 			break
 		}
-		if g.config.all() && streams.HiddenFromAll(r.Stream) { // saving a checkpoint must not lead to another checkpoint
+		if g.config.all() && streams.HiddenFromAll(r.Stream) { // otherwise, each checkpoint would cause the next one
 			b.last = mark{at, true}
 			continue
 		}
@@ -162,7 +162,7 @@ func (g *group) assign(m *message, c *consumer) {
 	c.wake.Signal()
 }
 
-// recall takes a message back from its consumer.
+// recall takes back a message from its consumer.
 func (g *group) recall(m *message) {
 	delete(m.to.inFlight, m)
 	others := slices.DeleteFunc(g.outstanding[m.id], func(other *message) bool { return other == m })

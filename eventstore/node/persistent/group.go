@@ -24,29 +24,28 @@ const (
 	groupConsumers = 1 << 10 // consumers of all groups together
 	groupInFlight  = 1 << 12 // unanswered messages of one consumer
 
-	// scanTime is the time between checkpoints while the group skips many events.
+	// scanTime is the time between two checkpoints while the group skips many events.
 	scanTime = time.Second
 )
 
 // group is one persistent subscription: several consumers share its messages.
 //
-// A message comes from the source (fill reads it into buffer) or from the parked
-// stream (fillReplay reads it into retry). push assigns it to a consumer with free
-// capacity, which the strategy picks. The message is then outstanding until the
-// consumer acknowledges it, rejects it, lets it expire, or leaves. A message that
-// is not acknowledged is retried, and after too many retries it is parked. A
-// message is unfinished until it is acknowledged, parked or skipped. A checkpoint
-// is the event before the first unfinished message. So a restart may send some
-// messages again, but loses none.
+// A message comes from the source (fill reads it into buffer) or from the parked stream
+// (fillReplay reads it into retry). push assigns it to a consumer with free capacity,
+// which the strategy picks. The message is then outstanding until the consumer
+// acknowledges it, rejects it, lets it expire, or leaves. A message that is not
+// acknowledged is retried, and it is parked after too many retries. A message is
+// unfinished until it is acknowledged, parked or skipped. A checkpoint is the event
+// before the first unfinished message. So after a restart, the group may send a message
+// again, but it loses no message.
 //
-// While the group has consumers, one goroutine reads, expires and parks messages
-// and saves checkpoints. The consumers' calls change the lists under mu and wake
-// the goroutine. When the last consumer leaves, the goroutine ends, and the group
-// does no more work.
+// While the group has consumers, one goroutine reads, expires and parks messages and
+// saves checkpoints. Consumers' calls change the lists under mu and wake the goroutine.
+// After the last consumer has left, the goroutine finishes pending work and ends.
 type group struct {
 	*Log
 	connected *atomic.Int64 // consumers of all groups
-	writes    *quota.Meter  // limits what the group writes, if a stranger owns it
+	writes    *quota.Meter  // limits what the group writes if a stranger owns it
 	config    groupConfig
 	ctx       context.Context // ends when the group is dropped
 	end       context.CancelFunc
@@ -62,14 +61,14 @@ type group struct {
 
 	// These fields record how far the group has read its source.
 	next       uint64 // revision or position to continue from
-	last       mark   // the last event that was considered
+	last       mark   // the last event that the group has considered
 	considered uint64 // events considered since the group was loaded
 
 	unfinished  *list.List // contains *message, in the order in which the group read them
 	retry       *list.List // unfinished messages to send first
 	buffer      *list.List // unfinished messages to send after those in retry
 	outstanding map[uuid.UUID][]*message
-	expiring    *list.List // outstanding messages; the first to expire is in front
+	expiring    *list.List // outstanding messages; the first to expire is at the front
 	parking     []parking
 
 	consumers  map[*consumer]struct{}
@@ -94,8 +93,8 @@ type checkpoint struct {
 	when       time.Time
 }
 
-// message is one event on its way to a consumer. at is the event's revision in the
-// source, or its position if the source is $all.
+// message is one event on its way to a consumer. The field at is the event's revision
+// in the source, or its position if the source is $all.
 type message struct {
 	at       uint64
 	before   mark // the event before it
@@ -119,7 +118,7 @@ type parking struct {
 	reason  string
 }
 
-// newGroup returns a group that continues after its checkpoint.
+// newGroup returns a group that continues after its stored checkpoint.
 func newGroup(log *Log, connected *atomic.Int64, writes *quota.Meter, config groupConfig) (*group, error) {
 	if err := config.check(); err != nil {
 		return nil, err
@@ -159,9 +158,8 @@ func (g *group) run(rest chan struct{}) {
 	for {
 		err := g.round()
 		if err != nil && g.ctx.Err() != nil {
-			// The group was dropped in the middle of the round. It no longer has
-			// any consumers, so one more round only parks messages and saves a
-			// checkpoint.
+			// The group was dropped during the round. It no longer has consumers, so
+			// one more round only parks messages and saves a checkpoint.
 			err = g.round()
 		}
 		if err != nil {
@@ -202,7 +200,7 @@ func (g *group) pauseFor(w *openlog.Watcher, wait time.Duration) bool {
 	return true
 }
 
-// round does all the work that is possible now.
+// round does all the work that the group can do now.
 func (g *group) round() error {
 	for {
 		g.expire(time.Now())
@@ -226,8 +224,8 @@ func (g *group) round() error {
 	return g.saveCheckpoint()
 }
 
-// checkpointIfDue saves a checkpoint during a long catch-up, and stops the catch-up
-// of a group that was dropped.
+// checkpointIfDue saves a checkpoint during a long catch-up. If the group was dropped,
+// it stops the catch-up.
 func (g *group) checkpointIfDue() error {
 	if err := g.Life.Ready(); err != nil {
 		return err
@@ -252,7 +250,7 @@ func (g *group) settle() (wait time.Duration, over bool) {
 		wait = min(wait, time.Until(front.Value.(*message).expires))
 	}
 	paused := time.Until(g.paused)
-	stalled := g.dropped && paused > 0 // the group must not wait for its owner's writes
+	stalled := g.dropped && paused > 0 // a dropped group must not wait until its owner may write again
 	after, due := g.checkpointDue()
 	if due = due && !stalled; due {
 		wait = min(wait, max(after, paused))
@@ -268,8 +266,7 @@ func (g *group) settle() (wait time.Duration, over bool) {
 	return max(wait, 0), false
 }
 
-// giveUp ends the calls of all consumers, because the log cannot be read or written
-// to.
+// giveUp ends the calls of all consumers because the log cannot be read or written.
 func (g *group) giveUp(err error) {
 	if !errors.Is(err, lifecycle.ErrClosed) && !errors.Is(err, lifecycle.ErrFailed) && !errors.Is(err, context.Canceled) {
 		g.Logger.Error("persistent subscription failed", "group", g.config.key(), "error", err)

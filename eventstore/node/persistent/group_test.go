@@ -13,8 +13,8 @@ import (
 	"hexarena/eventstore/node/streams"
 )
 
-// A group over $all without a filter reads events that its own checkpoints cause,
-// but these events do not cause more checkpoints.
+// A group that reads the whole log without a filter must not save a checkpoint because
+// of its own checkpoints.
 func TestGroupOverAllDoesNotFeedOnItself(t *testing.T) {
 	f := open(t)
 	for range 3 {
@@ -40,9 +40,8 @@ func TestGroupOverAllDoesNotFeedOnItself(t *testing.T) {
 	require.False(t, due)
 }
 
-// interrupted is a strategy that interrupts a group while the group reads its
-// source. During the second call to pin, the strategy acknowledges the first
-// message and reloads all groups.
+// interrupted is a strategy that interrupts its group while the group reads the source.
+// The second call to pin acknowledges the first message and reloads all groups.
 type interrupted struct {
 	strategy
 	group    *group
@@ -82,9 +81,9 @@ func TestGroupDroppedDuringAReadSavesItsCheckpoint(t *testing.T) {
 	require.EqualValues(t, 1, f.join("s", 1).next().GetEvent().GetStreamRevision(), "the group continues after the checkpoint")
 }
 
-// A timeout uses up a retry. If no retry is left, the message is parked. The test
-// sets a long timeout and expires messages itself, because a short timeout could
-// end before a message is sent.
+// A timeout uses up a retry. If no retries are left, the group parks the message. The
+// test sets a long timeout and calls expire itself, because a short timeout could pass
+// before a message is sent.
 func TestGroupRetriesAfterTimeouts(t *testing.T) {
 	f := open(t)
 	f.append("s")

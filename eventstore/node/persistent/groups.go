@@ -24,15 +24,15 @@ const (
 	configMeta   = `{"$maxCount":2}`
 )
 
-// groups holds all persistent subscriptions. The first call to the service loads
-// them. The type is safe for concurrent use.
+// groups holds all persistent subscriptions. It loads them when it is first used. The
+// type is safe for concurrent use.
 type groups struct {
 	*Log
 	mu     sync.Mutex // held during changes
 	loaded map[string]*group
 
-	count     atomic.Int64 // of loaded groups
-	consumers atomic.Int64 // of all groups
+	count     atomic.Int64 // number of loaded groups
+	consumers atomic.Int64 // number of consumers of all groups
 	strangers *strangers
 }
 
@@ -71,7 +71,7 @@ func (s *groups) group(c groupConfig) (*group, error) {
 	return newGroup(s.Log, &s.consumers, s.strangers.writes, c)
 }
 
-// save stores the configuration with one group replaced or removed.
+// save replaces or removes one group in the configuration and stores the result.
 func (s *groups) save(changed groupConfig, keep bool) error {
 	config := groupsConfig{Version: groupsVersion, Entries: []groupConfig{}}
 	for _, g := range s.loaded {
@@ -138,7 +138,7 @@ func (s *groups) create(by caller, c groupConfig) error {
 	return s.put(c)
 }
 
-// put stores a group and loads it.
+// put stores a group's configuration and loads the group.
 func (s *groups) put(c groupConfig) error {
 	g, err := s.group(c)
 	if err == nil {
@@ -149,7 +149,7 @@ func (s *groups) put(c groupConfig) error {
 	}
 	if before := s.loaded[c.key()]; before != nil {
 		before.drop(false)
-		if g, err = s.group(c); err != nil { // continues at the checkpoint that the previous group saved
+		if g, err = s.group(c); err != nil { // the new group continues at the checkpoint that the previous one saved
 			s.loaded = nil
 			return err
 		}
@@ -203,7 +203,7 @@ func (s *groups) delete(ctx context.Context, g *group) error {
 	return nil
 }
 
-// restart drops every group's subscribers and loads all groups again.
+// restart disconnects every group's subscribers and loads all groups again.
 func (s *groups) restart() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,7 +214,7 @@ func (s *groups) restart() error {
 	return s.load()
 }
 
-// list returns all groups, or all groups of a stream, sorted by name.
+// list returns all groups, or only those of a stream, sorted by name.
 func (s *groups) list(stream string) ([]*group, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -241,8 +241,8 @@ type Log struct {
 	writer *writer.Writer
 }
 
-// write appends events that belong to a group. It reports false if the stream
-// is tombstoned.
+// write appends events that belong to a group. It returns false if the stream is
+// tombstoned.
 func (l *Log) write(stream string, events ...writer.Proposed) (bool, error) {
 	out, err := l.writer.Submit(context.Background(), &writer.Request{Act: writer.Append, Stream: stream, Expected: writer.Any, Events: events})
 	if err == nil && out.Verdict != writer.Stored {

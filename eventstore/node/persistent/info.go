@@ -20,7 +20,7 @@ type measure struct {
 	next  int
 }
 
-// keptTimes is the number of response times in a consumer's statistics.
+// keptTimes is the maximum number of response times in a consumer's statistics.
 const keptTimes = 1000
 
 func (m *measure) took(d time.Duration) {
@@ -98,8 +98,8 @@ func (g *group) info() (*api.SubscriptionInfo, error) {
 	return info, nil
 }
 
-// lastKnown returns the source's last event. ok is false if the source is
-// empty.
+// lastKnown returns the revision or position of the source's last event. ok is false if
+// the source is empty.
 func (g *group) lastKnown() (at uint64, ok bool, err error) {
 	end := g.Tail.End()
 	if g.config.all() {

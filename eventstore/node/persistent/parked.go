@@ -54,8 +54,8 @@ func (g *group) park() error {
 	}
 }
 
-// parked returns the link that parks a message. ok is false if the event of the
-// message no longer exists.
+// The method parked returns the link that parks a message. ok is false if the message's
+// event no longer exists.
 func (g *group) parked(p parking) (e writer.Proposed, ok bool, err error) {
 	found, ok, err := g.load(p.message)
 	if err != nil || !ok {
@@ -74,7 +74,7 @@ func (g *group) parked(p parking) (e writer.Proposed, ok bool, err error) {
 	return writer.Proposed{ID: uuid.New(), Type: record.TypeLink, Data: link, Metadata: string(metadata)}, true, nil
 }
 
-// shortened shortens a reason that is too long to store.
+// shortened truncates a reason that is too long to store.
 func shortened(text, owner string) string {
 	limit := reasonBytes
 	if owner != "" {
@@ -84,9 +84,9 @@ func shortened(text, owner string) string {
 	return strings.ToValidUTF8(text, "")
 }
 
-// replay is the state of a replay of parked messages. The revisions from next
-// up to stop, exclusive, have not been read yet. The messages stay in the
-// parked stream until all of them are answered.
+// replay is the state of a replay of parked messages. The revisions from next up to,
+// but not including, stop have not been read yet. The messages stay in the parked
+// stream until consumers have answered all of them.
 type replay struct {
 	next, stop uint64
 	pending    int
@@ -94,10 +94,11 @@ type replay struct {
 
 func (r *replay) active() bool { return r.next < r.stop || r.pending > 0 || r.stop > 0 }
 
-// The method over reports whether all replayed messages were answered.
+// The method over reports whether consumers have answered all replayed messages.
 func (r *replay) over() bool { return r.stop > 0 && r.next >= r.stop && r.pending == 0 }
 
-// parkedSpan returns the parked revisions, from first up to end, exclusive.
+// parkedSpan returns the range of parked revisions, from first up to, but not
+// including, end.
 func (g *group) parkedSpan() (first, end uint64, err error) {
 	v, err := g.Store.View(g.config.parkedStream(), g.Tail.End(), record.Ticks(g.Now()))
 	if err != nil || v.Tombstoned() || v.Last < 0 || v.Meta.SoftDeleted() {
@@ -106,8 +107,8 @@ func (g *group) parkedSpan() (first, end uint64, err error) {
 	return uint64(max(v.First, 0)), uint64(v.Last + 1), nil
 }
 
-// startReplay begins a replay of the messages that are parked now and have a
-// revision below stop.
+// startReplay begins a replay of the currently parked messages with a revision below
+// stop.
 func (g *group) startReplay(stop uint64) error {
 	first, end, err := g.parkedSpan()
 	if err != nil {
@@ -126,7 +127,7 @@ func (g *group) startReplay(stop uint64) error {
 	return nil
 }
 
-// fillReplay reads some of the messages to replay.
+// fillReplay reads the next messages to replay.
 func (g *group) fillReplay() (bool, error) {
 	g.mu.Lock()
 	next, stop := g.replay.next, g.replay.stop
@@ -172,7 +173,8 @@ func (g *group) addReplayed(p storage.Page, stop uint64) error {
 	return nil
 }
 
-// endReplay truncates the parked stream once all replayed messages are answered.
+// endReplay truncates the parked stream once consumers have answered all replayed
+// messages.
 func (g *group) endReplay() error {
 	g.mu.Lock()
 	over, stop := g.replay.over(), g.replay.stop

@@ -69,7 +69,7 @@ func (p Service) Update(ctx context.Context, m *api.UpdateReq) (*api.UpdateResp,
 	return &api.UpdateResp{}, err
 }
 
-// readConfig reads a group's settings and its start.
+// readConfig reads a group's settings and start from a request.
 func readConfig(o *api.CreateReq_Options) (c groupConfig, from wire.Start, err error) {
 	strategy := o.GetSettings().GetConsumerStrategy()
 	if strategy == "" {
@@ -174,7 +174,7 @@ func (p Service) ReplayParked(ctx context.Context, m *api.ReplayParkedReq) (*api
 	return &api.ReplayParkedResp{}, err
 }
 
-// sourceName returns the stream in a request, or sourceAll.
+// sourceName returns the name of the stream in a request, or sourceAll.
 func sourceName(id *shared.StreamIdentifier, all *shared.Empty) (string, error) {
 	if all != nil {
 		return sourceAll, nil
@@ -182,7 +182,7 @@ func sourceName(id *shared.StreamIdentifier, all *shared.Empty) (string, error) 
 	return wire.StreamName(id)
 }
 
-// group returns the group that the options of a request name.
+// group returns the group that is named in the options of a request.
 func (p Service) group(o interface {
 	GetStreamIdentifier() *shared.StreamIdentifier
 	GetAll() *shared.Empty
@@ -246,7 +246,7 @@ func refuseDropped(stream, group string) error {
 	return refuseGroup(codes.Canceled, "persistent-subscription-dropped", stream, group, "was dropped")
 }
 
-// refuseSettings returns the error for settings that contradict each other.
+// refuseSettings returns the error for settings that conflict with each other.
 func refuseSettings(stream, group, reason string) error {
 	return wire.Refuse(codes.Internal, fmt.Sprintf("Subscription group %s on stream %s failed: '%s'", group, stream, reason),
 		"persistent-subscription-failed", "stream-name", stream, "group-name", group, "reason", reason)

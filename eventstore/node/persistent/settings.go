@@ -22,15 +22,15 @@ type groupConfig struct {
 	Stream string `json:"stream"` // or sourceAll
 	Group  string `json:"group"`
 
-	// StartPosition is the start as the client sent it. From is the lowest
-	// revision or position that the group reads. The node computes it when the
-	// client sends the start.
+	// StartPosition is the start as the client sent it. From is the lowest revision or
+	// position that the group reads. The node computes From when the client sends the
+	// start.
 	StartPosition string       `json:"startPosition"`
 	From          uint64       `json:"from"`
 	Filter        *wire.Filter `json:"filter,omitempty"`
 
-	// Owner is the tag of the network that created the group on a read-only node.
-	// It is empty if a trusted client created the group.
+	// Owner is the tag of the network from which a client created the group on a
+	// read-only node. It is empty if a trusted client created the group.
 	Owner string `json:"owner,omitempty"`
 
 	groupSettings
@@ -65,7 +65,7 @@ func (c *groupConfig) checkpointStream() string {
 
 func (c *groupConfig) parkedStream() string { return "$persistentsubscription-" + c.key() + "-parked" }
 
-// newSettings reads settings. It rejects negative numbers.
+// newSettings reads the settings in a request. It rejects negative numbers.
 func newSettings(m *api.CreateReq_Settings, strategy string) (groupSettings, error) {
 	s := groupSettings{
 		ResolveLinks:      m.GetResolveLinks(),
@@ -83,17 +83,17 @@ func newSettings(m *api.CreateReq_Settings, strategy string) (groupSettings, err
 	}
 	for _, n := range []int32{s.MessageTimeout, s.MaxRetryCount, s.LiveBufferSize, s.HistoryBufferSize, s.CheckpointAfter, s.MinCheckpoint, s.MaxCheckpoint, s.MaxSubscribers} {
 		if n < 0 {
-			return s, wire.Invalid("a setting of a persistent subscription is negative")
+			return s, wire.Invalid("a setting of a persistent subscription must not be negative")
 		}
 	}
 	if s.ReadBatchSize <= 0 {
-		return s, wire.Invalid("the read batch size of a persistent subscription must be more than 0")
+		return s, wire.Invalid("the read batch size of a persistent subscription must be greater than 0")
 	}
 	return s, nil
 }
 
-// milliseconds returns a time in milliseconds. Older clients send times in
-// ticks.
+// milliseconds returns a time in milliseconds. Older clients send the time in ticks
+// instead.
 func milliseconds(ms int32, ticks int64) int32 {
 	if ms == 0 {
 		return int32(min(ticks/(record.TicksPerSecond/1000), math.MaxInt32))
@@ -101,13 +101,13 @@ func milliseconds(ms int32, ticks int64) int32 {
 	return ms
 }
 
-// check rejects settings that contradict each other.
+// check rejects settings that conflict with each other.
 func (c *groupConfig) check() error {
 	switch {
 	case newStrategy(c.Strategy) == nil:
-		return refuseSettings(c.Stream, c.Group, fmt.Sprintf("there is no consumer strategy %s", c.Strategy))
+		return refuseSettings(c.Stream, c.Group, fmt.Sprintf("unknown consumer strategy %s", c.Strategy))
 	case c.ReadBatchSize >= c.HistoryBufferSize:
-		return refuseSettings(c.Stream, c.Group, fmt.Sprintf("the read batch of %d is not smaller than the history buffer of %d", c.ReadBatchSize, c.HistoryBufferSize))
+		return refuseSettings(c.Stream, c.Group, fmt.Sprintf("the read batch size %d must be smaller than the history buffer size %d", c.ReadBatchSize, c.HistoryBufferSize))
 	}
 	return c.Filter.Compile()
 }
@@ -150,7 +150,7 @@ func atText(at uint64, all bool) string {
 	return text
 }
 
-// parseAt parses the text of atText.
+// parseAt parses text that atText wrote.
 func parseAt(text string, all bool) (uint64, error) {
 	if all {
 		commit, _, ok := strings.Cut(strings.TrimPrefix(text, "C:"), "/P:")
@@ -162,7 +162,7 @@ func parseAt(text string, all bool) (uint64, error) {
 	return strconv.ParseUint(text, 10, 63)
 }
 
-// groupsConfig is the data of the event that contains all groups.
+// groupsConfig is the data of the event that stores the configuration of all groups.
 type groupsConfig struct {
 	Version string        `json:"version"`
 	Entries []groupConfig `json:"entries"`

@@ -20,10 +20,10 @@ import (
 type Quotas struct {
 	Groups quota.Limit
 	Expiry time.Duration // a group without a consumer expires after this time; 0 means never
-	Shared bool          // anyone may join, change and delete the groups of others
+	Shared bool          // anyone may join, change and delete anyone's groups
 }
 
-// These are limits on a stranger's group and its consumers, in addition to the
+// These limits apply to a stranger's group and its consumers, in addition to the
 // Quotas.
 const (
 	strangersBuffer   = 1 << 10 // waiting messages of a group
@@ -34,8 +34,8 @@ const (
 	expiryInterval = time.Minute // how often the node looks for expired groups
 )
 
-// These rates limit writes to the log. Each change of a group writes the
-// configuration of all groups. A group writes checkpoints and links to parked
+// These are the maximum rates of writes to the log. Each change to a group writes the
+// configuration of all groups. A group also writes checkpoints and links to parked
 // messages.
 var (
 	changesOfAll     = quota.Rate{Burst: 300, Every: 12 * time.Second}
@@ -44,11 +44,10 @@ var (
 	writesOfNetwork  = quota.Rate{Burst: 1_000, Every: time.Second}
 )
 
-// strangers is the state that the service keeps about the clients of a read-only
-// node.
+// strangers holds what a read-only node knows about its clients.
 type strangers struct {
 	Quotas
-	secret  []byte // of the tags of networks
+	secret  []byte // the key for the tags of networks
 	changes *quota.Meter
 	writes  *quota.Meter
 
@@ -111,8 +110,8 @@ func (c caller) owns(g *group) bool {
 	return c.trusted() || c.shared || c.owner == g.config.Owner
 }
 
-// mayJoin rejects consumers that would take messages meant for others. Anyone may
-// join a group that a trusted client created.
+// mayJoin rejects consumers that would take messages from a group of another network.
+// Anyone may join a group that a trusted client created.
 func (p Service) mayJoin(ctx context.Context, g *group) error {
 	if c := p.caller(ctx); g.config.Owner != "" && !c.owns(g) {
 		return p.groups.strangers.refuseOther(g)
@@ -140,13 +139,13 @@ func (s *groups) mayCreate(by caller, c *groupConfig) error {
 	}
 	if q := s.strangers.Groups; !q.Allows(len(s.loaded), own) {
 		s.strangers.refusedGroups.Add(1)
-		return wire.RefuseQuota("the node has %d persistent subscriptions, %d of them from your network; it allows %d, and %d from one network. Delete one that you do not need",
+		return wire.RefuseQuota("the node has %d persistent subscriptions, %d of them from your network; it allows %d in total and %d from one network; delete one that you do not need",
 			len(s.loaded), own, q.Total, q.PerNetwork)
 	}
 	return s.strangers.mayConfigure(by, c)
 }
 
-// mayChange rejects changes to the groups of others.
+// mayChange rejects changes to a group of another network.
 func (s *groups) mayChange(by caller, g *group) error {
 	if !by.owns(g) {
 		return s.strangers.refuseOther(g)
@@ -154,7 +153,7 @@ func (s *groups) mayChange(by caller, g *group) error {
 	return s.strangers.mayConfigure(by, &g.config)
 }
 
-// mayConfigure limits the size of a configuration, and the number of changes.
+// mayConfigure limits the size of a group's configuration and the rate of changes.
 func (s *strangers) mayConfigure(by caller, c *groupConfig) error {
 	if by.trusted() {
 		return nil
@@ -164,10 +163,10 @@ func (s *strangers) mayConfigure(by caller, c *groupConfig) error {
 		return err
 	}
 	if len(encoded) > strangersEntry {
-		return wire.Invalid("the settings of the persistent subscription have %d bytes, more than %d; use shorter names or a shorter filter", len(encoded), strangersEntry)
+		return wire.Invalid("the settings of the persistent subscription take up %d bytes, but the limit is %d; use shorter names or a shorter filter", len(encoded), strangersEntry)
 	}
 	if wait := s.changes.Take(by.owner, 1, time.Now()); wait > 0 {
-		return wire.RefuseQuota("too many changes of persistent subscriptions; try again in %s", wait.Round(time.Second))
+		return wire.RefuseQuota("too many changes to persistent subscriptions; try again in %s", wait.Round(time.Second))
 	}
 	return nil
 }
@@ -175,13 +174,13 @@ func (s *strangers) mayConfigure(by caller, c *groupConfig) error {
 func (s *strangers) refuseOther(g *group) error {
 	s.refusedOthers.Add(1)
 	return wire.Refuse(codes.PermissionDenied,
-		"Access Denied: the persistent subscription "+g.config.key()+" belongs to another network. Create one with another group name", "access-denied")
+		"Access Denied: the persistent subscription "+g.config.key()+" belongs to another network; create one with a different group name", "access-denied")
 }
 
-// mayWrite reports whether a group may write n events, and deducts them from a
-// stranger's allowance. If the allowance is used up, the group continues without
-// writing, and tries again later. Nothing is lost, because the messages stay
-// unfinished. The caller holds the group's lock.
+// mayWrite reports whether the group may write n events now, and deducts them from its
+// owner's allowance if the owner is a stranger. If the allowance is used up, the group
+// continues without writing and tries again later. Nothing is lost, because the
+// messages stay unfinished. The caller holds the group's lock.
 func (g *group) mayWrite(n int) bool {
 	if g.config.Owner == "" {
 		return true
@@ -199,7 +198,7 @@ func (g *group) mayWrite(n int) bool {
 func (s *groups) expireAll() {
 	for s.Life.Ready() == nil {
 		if err := s.expire(time.Now()); err != nil && s.Life.Ready() == nil {
-			s.Logger.Error("could not delete the persistent subscriptions that nobody uses", "error", err)
+			s.Logger.Error("could not delete the expired persistent subscriptions", "error", err)
 		}
 		select {
 		case <-time.After(min(expiryInterval, max(s.strangers.Expiry/10, time.Millisecond))):
@@ -208,7 +207,7 @@ func (s *groups) expireAll() {
 	}
 }
 
-// expire deletes the groups that have had no consumer for too long.
+// expire deletes groups that have had no consumers for too long.
 func (s *groups) expire(now time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -234,15 +233,15 @@ func (g *group) unusedSince(t time.Time) bool {
 	return len(g.consumers) == 0 && g.left.Before(t)
 }
 
-// Stats describes the groups, and how often a quota has applied since the node
-// opened.
+// Stats describes the groups and counts how often a quota has applied since the node
+// was opened.
 type Stats struct {
 	Groups, Consumers int
 	Expired           uint64
 	RefusedGroups     uint64 // groups beyond the quota
 	RefusedChanges    uint64 // changes beyond the rate
 	RefusedOthers     uint64 // rejected uses of groups that belong to others
-	DelayedWrites     uint64 // writes that had to wait
+	DelayedWrites     uint64 // group writes that had to wait
 }
 
 // Stats returns the counts so far.

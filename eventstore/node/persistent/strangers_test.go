@@ -18,7 +18,7 @@ import (
 	"hexarena/eventstore/node/wire"
 )
 
-// owned makes a group belong to a stranger.
+// The function owned makes a stranger the owner of a group.
 func owned(c *groupConfig) { c.Owner = "stranger" }
 
 func (s *subscriber) park(e *api.ReadResp_ReadEvent) {
@@ -27,9 +27,10 @@ func (s *subscriber) park(e *api.ReadResp_ReadEvent) {
 	}}}
 }
 
-// After the owner of a group has used up its allowance of writes, the group parks
-// no more messages. Once enough messages wait to be parked, the group stops
-// reading. When the group is loaded again, its consumer gets these messages again.
+// If a group's owner has used up its allowance of writes, the group stops parking
+// messages. It also stops reading once enough messages wait to be parked. The waiting
+// messages are not lost: when the group is loaded again, its consumer receives them
+// again.
 func TestDelayedWritesLoseNothing(t *testing.T) {
 	f := open(t)
 	once := quota.Rate{Burst: 1, Every: time.Hour}
@@ -69,7 +70,7 @@ func wireCode(err error) codes.Code {
 	return status.Code(err)
 }
 
-// The stricter limits on memory apply only to strangers.
+// The stricter memory limits apply only to strangers.
 func TestStrangersGetSmallBuffers(t *testing.T) {
 	large := groupSettings{HistoryBufferSize: 1 << 30}
 	trusted, stranger := groupConfig{groupSettings: large}, groupConfig{groupSettings: large}
@@ -107,7 +108,7 @@ func TestExpiry(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// The function from returns the context of a call from an address.
+// The result is the context of a call from the given address.
 func from(address string) context.Context {
 	tcp := net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address))
 	return peer.NewContext(context.Background(), &peer.Peer{Addr: tcp})

@@ -14,19 +14,20 @@ type strategy interface {
 	add(*consumer)
 	remove(*consumer)
 
-	// pick returns a consumer that can take a message with this pin, or nil.
+	// pick returns a consumer that can take a message with this pin. It returns nil if
+	// there is none.
 	pick(pin uint32) *consumer
 
 	// pin returns a number that is equal for messages that should go to the same
 	// consumer.
 	pin(*streams.Reader, *record.Record) (uint32, error)
 
-	// pinned reports whether a message may find a consumer even if the previous
-	// message found none.
+	// pinned reports whether pick may find a consumer for a message even if it found
+	// none for the previous message.
 	pinned() bool
 }
 
-// The names of the strategies.
+// These are the names of the strategies.
 const (
 	roundRobin          = "RoundRobin"
 	dispatchToSingle    = "DispatchToSingle"
@@ -34,7 +35,7 @@ const (
 	pinnedByCorrelation = "PinnedByCorrelation"
 )
 
-// newStrategy returns nil for an unknown name.
+// newStrategy returns the strategy with the given name, or nil if the name is unknown.
 func newStrategy(name string) strategy {
 	switch name {
 	case roundRobin:
@@ -49,8 +50,9 @@ func newStrategy(name string) strategy {
 	return nil
 }
 
-// If fair is set, turns sends each message to the next consumer. Otherwise it sends
-// messages to one consumer until that consumer has no free capacity.
+// turns is a strategy that sends each message to the next consumer if fair is set.
+// Otherwise, it sends messages to one consumer until that consumer has no free
+// capacity.
 type turns struct {
 	fair  bool
 	queue []*consumer
@@ -83,8 +85,8 @@ func (t *turns) pick(uint32) *consumer {
 // bucketCount is the number of buckets, as in EventStoreDB.
 const bucketCount = 1024
 
-// buckets sends all messages of a bucket to one consumer until that consumer
-// leaves. A new consumer gets buckets from the consumers that have the most.
+// buckets is a strategy that sends all messages of a bucket to one consumer until that
+// consumer leaves. A new consumer takes buckets from the consumers that have the most.
 type buckets struct {
 	of    func(*streams.Reader, *record.Record) (string, error)
 	owner [bucketCount]*consumer
@@ -137,7 +139,7 @@ func (b *buckets) remove(c *consumer) {
 	}
 }
 
-// least returns the consumer with the fewest buckets.
+// The method least returns the consumer with the fewest buckets.
 func (b *buckets) least() (least *consumer) {
 	for c, count := range b.count {
 		if least == nil || count < b.count[least] {
@@ -154,7 +156,7 @@ func (b *buckets) pick(pin uint32) *consumer {
 	return nil
 }
 
-// sourceOf returns an event's stream. For a link, it returns the stream of the
+// sourceOf returns an event's stream. For a link, it returns the stream of the link's
 // target.
 func sourceOf(_ *streams.Reader, r *record.Record) (string, error) {
 	if r.Type == record.TypeLink {
@@ -166,7 +168,7 @@ func sourceOf(_ *streams.Reader, r *record.Record) (string, error) {
 }
 
 // correlationOf returns the correlation id in an event's metadata, or the event's
-// stream if the metadata has no such id. For a link, it uses the target event.
+// stream if the metadata does not contain one. For a link, it uses the target event.
 func correlationOf(s *streams.Reader, r *record.Record) (string, error) {
 	found, err := s.NewLinkTargets().Resolve(r)
 	if err != nil {

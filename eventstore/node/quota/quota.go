@@ -1,7 +1,7 @@
-// Package quota counts what the clients of a read-only node use, and what each
-// network uses. Anyone may connect to such a node, so its memory and disk use must
-// be limited, and one network must not use up everything. The package knows nothing
-// about the things that it counts.
+// Package quota counts what the clients of a read-only node use, in total and for each
+// network. Anyone may connect to a read-only node. The limits bound the memory and disk
+// space that clients can use, and no single network can use up everything. The package
+// does not know what it counts.
 package quota
 
 import (
@@ -10,11 +10,12 @@ import (
 	"sync"
 )
 
-// Limit is how many things may be in use, in total and for each network. 0 means no
-// limit.
+// Limit is the number of things that may be in use, in total and for each network. 0
+// means no limit.
 type Limit struct{ Total, PerNetwork int }
 
-// Allows reports whether one more thing may be used.
+// Allows reports whether one more thing may be used when total things are already in
+// use, ofNetwork of them by the same network.
 func (l Limit) Allows(total, ofNetwork int) bool {
 	return (l.Total <= 0 || total < l.Total) && (l.PerNetwork <= 0 || ofNetwork < l.PerNetwork)
 }
@@ -33,7 +34,7 @@ func NetworkOf(address string) string {
 	if ip.Is4() {
 		return ip.String()
 	}
-	prefix, _ := ip.Prefix(64) // fails only if the address has fewer bits than that
+	prefix, _ := ip.Prefix(64) // fails only if the address has fewer bits
 	return prefix.String()
 }
 
@@ -50,8 +51,8 @@ type Counter struct {
 // NewCounter returns a counter.
 func NewCounter(l Limit) *Counter { return &Counter{limit: l, used: map[string]int{}} }
 
-// Take counts one more thing of a network. It returns false if a limit is reached.
-// Otherwise the caller must call Give once.
+// Take counts one more thing that a network uses. It returns false if a limit has been
+// reached. Otherwise, the caller must call Give once.
 func (c *Counter) Take(network string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,7 +75,7 @@ func (c *Counter) Give(network string) {
 	}
 }
 
-// Count returns how many things are in use, and how often Take returned false.
+// Count returns how many things are in use and how often Take has returned false.
 func (c *Counter) Count() (used int, refused uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

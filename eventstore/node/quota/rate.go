@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Rate allows a burst of events, and then one event per interval.
+// Rate allows a burst of events and then one event per interval.
 type Rate struct {
 	Burst int
 	Every time.Duration
@@ -17,8 +17,8 @@ type Meter struct {
 	total, each Rate
 
 	mu      sync.Mutex
-	all     time.Time            // when the total allowance is back to full
-	whole   map[string]time.Time // the same for each network
+	all     time.Time            // when the total allowance is full again
+	whole   map[string]time.Time // the same time for each network
 	refused uint64
 }
 
@@ -28,9 +28,9 @@ func NewMeter(total, each Rate) *Meter {
 	return &Meter{total: total, each: each, whole: map[string]time.Time{}}
 }
 
-// Take deducts n events from a network's allowance. If fewer than n are left, it
-// deducts nothing and returns how long the network has to wait. n must not exceed
-// the burst of either rate.
+// Take deducts n events from a network's allowance and from the total allowance. If too
+// few are left, it deducts nothing and returns how long the network has to wait. n must
+// not exceed the burst of either rate.
 func (m *Meter) Take(network string, n int, now time.Time) (wait time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,8 +56,8 @@ func (r Rate) after(whole time.Time, n int, now time.Time) (time.Time, time.Dura
 	return whole, max(0, whole.Sub(now)-time.Duration(r.Burst)*r.Every)
 }
 
-// When the meter remembers this many networks, it forgets those whose allowance is
-// full. The total rate limits how many others there can be.
+// Once the meter knows this many networks, it forgets those whose allowance is full
+// again. The total rate bounds how many others there can be.
 const remembered = 1024
 
 func (m *Meter) forget(now time.Time) {

@@ -12,8 +12,8 @@ import (
 	"hexarena/eventstore/node/wire"
 )
 
-// EventStoreDB first reads firstPage revisions. If none of those events are
-// visible, the client also gets the first stream position.
+// firstPage is the number of revisions that EventStoreDB reads first. If none of them
+// is a visible event, the client gets the first stream position.
 const firstPage = 32
 
 // readStream responds to a read of one stream.
@@ -90,13 +90,13 @@ func (r *reader) checkPosition() error {
 	return err
 }
 
-// selects reports whether a record is part of this read of $all.
+// The method selects reports whether a record is part of this read of $all.
 func (r *reader) selects(found *record.Record) bool {
 	return !streams.HiddenFromAll(found.Stream) && r.filter.Matches(found)
 }
 
-// begin returns the revision or position to begin at. To begin at the end, it
-// returns the highest number.
+// begin returns the revision or position to begin at. If the read begins at the end,
+// begin returns the highest number.
 func (r *reader) begin() uint64 {
 	if r.from.Kind == wire.FromEnd {
 		return math.MaxUint64
@@ -111,8 +111,8 @@ func (r *reader) pageAt(from uint64, limit int) storage.Range {
 // The method left returns how many more events the client wants.
 func (r *reader) left() int { return int(min(r.count, math.MaxInt)) }
 
-// sendPages sends pages until the last one, or until the client has all the events
-// that it wants.
+// sendPages sends pages until it has sent the last page or all the events that the
+// client asked for.
 func (r *reader) sendPages(from uint64, page func(from uint64) (storage.Page, error)) error {
 	for {
 		p, err := page(from)

@@ -1,5 +1,5 @@
-// Package reads handles Read calls. A call reads from a stream or from $all (the
-// whole log), or subscribes to it.
+// Package reads implements Read calls. A Read call reads from or subscribes to a stream
+// or the whole log, which is called $all.
 package reads
 
 import (
@@ -93,7 +93,7 @@ func (r *reading) readCount(o *api.ReadReq_Options) error {
 	case *api.ReadReq_Options_Count:
 		r.count = count.Count
 		if r.count == 0 {
-			return wire.Invalid("the count of a read must be more than 0")
+			return wire.Invalid("the count of a read must be greater than 0")
 		}
 	case *api.ReadReq_Options_Subscription:
 		r.subscribes = true
@@ -134,7 +134,7 @@ func (r *reading) readFilter(o *api.ReadReq_Options) (err error) {
 	}
 	r.interval = window * uint64(f.GetCheckpointIntervalMultiplier())
 	if r.subscribes && r.interval == 0 {
-		return wire.Invalid("a filter's window and its checkpoint interval must be more than 0")
+		return wire.Invalid("a filter's window and checkpoint interval must be greater than 0")
 	}
 	return nil
 }
@@ -181,7 +181,8 @@ func encodedSize(records []record.Record) (n int) {
 	return n
 }
 
-// eventOverhead is the approximate size of an encoded event without its record.
+// eventOverhead is the approximate number of bytes that an encoded event has in
+// addition to its record.
 const eventOverhead = 140
 
 func (r *reader) send(m *api.ReadResp) error { return r.call.SendMsg(m) }

@@ -10,9 +10,8 @@ import (
 	"hexarena/eventstore/node/wire"
 )
 
-// fallBehind is the number of events by which a live subscriber may lag. A
-// subscriber that lags further gets a message that it has fallen behind. It then
-// catches up again.
+// fallBehind is the number of events by which a live subscriber may lag. A subscriber
+// that lags further behind gets a message that says so, and then catches up again.
 const fallBehind = 4096
 
 // awaitNews waits until the watcher is signaled or the subscription ends.
@@ -56,7 +55,7 @@ func (r *reader) subscribeStream() error {
 	}
 }
 
-// firstAfter returns the first revision that the subscriber does not have.
+// firstAfter returns the first revision that the subscriber does not have yet.
 func (r *reader) firstAfter(v storage.View) uint64 {
 	switch r.from.Kind {
 	case wire.FromStart:
@@ -68,10 +67,10 @@ func (r *reader) firstAfter(v storage.View) uint64 {
 	}
 }
 
-// follow sends the events of a view, starting at the revision next, and returns
-// the revision to continue from.
+// follow sends the events in a view, starting at the revision next. It returns the
+// revision to continue from.
 func (r *reader) follow(v storage.View, next uint64, live *bool) (uint64, error) {
-	if v.Tombstoned() { // a subscriber still gets the events before the tombstone
+	if v.Tombstoned() { // a subscriber still gets the events that precede the tombstone
 		v.First = v.Meta.TruncateBefore
 	} else if err := r.noteLag(v, next, live); err != nil {
 		return 0, err
@@ -147,7 +146,7 @@ func (r *reader) lastSeen() uint64 {
 // cursor is the state of a subscription to $all.
 type cursor struct {
 	*reader
-	at         uint64 // all records up to this position were considered
+	at         uint64 // all records up to this position have been considered
 	live       bool
 	considered uint64 // records since the last checkpoint
 	reported   uint64 // position of the last checkpoint
@@ -178,8 +177,8 @@ func (c *cursor) catchUp() error {
 	}
 }
 
-// older reads records that the tail no longer contains. If a scavenge removed
-// all of them, older moves the cursor to the end.
+// The method older reads records that the tail no longer contains. If a scavenge
+// removed all of them, older moves the cursor to the end.
 func (c *cursor) older() ([]record.Record, error) {
 	end := c.Tail.End()
 	p, err := c.Store.LogPage(storage.Range{From: c.at + 1, Within: end, Limit: storage.PageRecords})
@@ -245,8 +244,8 @@ func (c *cursor) checkpoint(position uint64) error {
 	}})
 }
 
-// goLive tells the subscriber, once, that it has caught up. A subscriber with a
-// filter gets a checkpoint first.
+// goLive tells the subscriber once that it has caught up. A subscriber with a filter
+// gets a checkpoint first.
 func (c *cursor) goLive() error {
 	if c.live {
 		return nil

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Resolved is an event that a client reads directly or through a link.
+// Resolved is an event that was read, either directly or through a link.
 type Resolved struct {
-	Event *Record // nil if the link does not lead to a visible event
+	Event *Record // nil if the link does not point to a visible event
 	Link  *Record
 }
 
-// Original returns the record that was read: the link, if there is one.
+// Original returns the link if there is one, and the event otherwise.
 func (r Resolved) Original() *Record {
 	if r.Link != nil {
 		return r.Link

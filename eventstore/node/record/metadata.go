@@ -24,8 +24,8 @@ const DeletedMetadata = `{"$tb":9223372036854775807}`
 // SoftDeleted reports whether the stream is deleted until the next append.
 func (m Metadata) SoftDeleted() bool { return m.TruncateBefore == math.MaxInt64 }
 
-// First returns the first revision that count and truncation do not hide. The
-// parameter last is the last revision of the stream.
+// First returns the first revision that $maxCount and $tb do not hide. The parameter
+// last is the last revision of the stream.
 func (m Metadata) First(last int64) int64 {
 	first := m.TruncateBefore
 	if m.maxCount > 0 && last-m.maxCount+1 > first {
@@ -34,8 +34,8 @@ func (m Metadata) First(last int64) int64 {
 	return first
 }
 
-// Oldest returns the creation time, in ticks, before which events are hidden by
-// age.
+// Oldest returns a creation time in ticks. $maxAge hides events that were created
+// before this time.
 func (m Metadata) Oldest(now int64) int64 {
 	if m.maxAge == 0 || m.maxAge > now/TicksPerSecond {
 		return math.MinInt64
@@ -54,11 +54,11 @@ func Ticks(t time.Time) int64 { return t.UnixNano() / 100 }
 // It has no metadata of its own.
 const MetadataPrefix = "$$"
 
-// IsMetadataStream reports whether a name belongs to a metadata stream.
+// IsMetadataStream reports whether stream is the name of a metadata stream.
 func IsMetadataStream(stream string) bool { return strings.HasPrefix(stream, MetadataPrefix) }
 
-// OriginalOf returns the stream that a metadata stream describes. For any other
-// stream, it returns the same name.
+// OriginalOf returns the stream that a metadata stream describes. If the stream is not
+// a metadata stream, OriginalOf returns it unchanged.
 func OriginalOf(stream string) string { return strings.TrimPrefix(stream, MetadataPrefix) }
 
 var metaOfMetaStreams = Metadata{Exists: true, maxCount: 1}
@@ -71,9 +71,9 @@ func MetadataOf(stream, data string) Metadata {
 	return ParseMetadata(data)
 }
 
-// ParseMetadata parses a metadata event's data. If any value has the wrong type,
-// the result is empty. An integer below 1 is ignored, but the other values still
-// count.
+// ParseMetadata parses a metadata event's data. If any value has the wrong type, the
+// result is empty. ParseMetadata ignores an integer below 1, but keeps the other
+// values.
 func ParseMetadata(data string) Metadata {
 	m, ok := readMeta(data)
 	if !ok {
@@ -148,7 +148,7 @@ func isRole(raw json.RawMessage) bool {
 	return true
 }
 
-// WithTruncateBefore returns metadata with its $tb replaced.
+// WithTruncateBefore returns the metadata in data with its $tb set to first.
 func WithTruncateBefore(data string, first int64) string {
 	fields := map[string]json.RawMessage{}
 	if json.Unmarshal([]byte(data), &fields) != nil || fields == nil {

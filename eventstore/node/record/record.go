@@ -45,8 +45,8 @@ type Record struct {
 //	stream, type, data and metadata, each after its length as a uvarint
 //	crc32c(4) over the position(8) and all of the above
 //
-// The checksum covers the position, so a record at the wrong position is rejected
-// just as a damaged record is.
+// The checksum also covers the position, so a record at the wrong position is rejected
+// like a damaged one.
 const (
 	recordVersion = 1
 	flagJSON      = 1
@@ -133,7 +133,7 @@ func recordChecksum(position uint64, body []byte) uint32 {
 	return crc32.Update(crc32.Checksum(at[:], Castagnoli), Castagnoli, body)
 }
 
-// Damaged returns an error for the record at a position that wraps ErrDamaged.
+// Damaged returns an error that wraps ErrDamaged for the record at a position.
 func Damaged(position uint64, why string) error {
 	return fmt.Errorf("%w: record at %d: %s", ErrDamaged, position, why)
 }

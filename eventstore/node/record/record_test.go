@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An encoded record decodes to the same record. If bytes decode to a record, that
-// record encodes to the same bytes.
+// An encoded record decodes to the same record. Conversely, if bytes decode to a
+// record, the record encodes to the same bytes.
 func TestRecordsRoundTrip(t *testing.T) {
 	for _, r := range sampleRecords() {
 		encoded := r.Append(nil)

@@ -14,12 +14,12 @@ import (
 	"hexarena/eventstore/node/disk"
 )
 
-// ErrTarget means that the target of a backup is not an empty folder outside the
-// log's folder.
+// ErrTarget means that the target of a backup is unusable. It must be a new or empty
+// folder outside the log's folder.
 var ErrTarget = errors.New("unusable backup folder")
 
 // CopyTo copies the log into a folder and returns the size of the copy. It returns
-// ErrTarget if the folder is not empty or is inside the log's folder.
+// ErrTarget if the folder is not empty or lies within the log's folder.
 func (s *Store) CopyTo(ctx context.Context, target string) (size uint64, err error) {
 	if err := s.checkTarget(target); err != nil {
 		return 0, err
@@ -33,7 +33,7 @@ func (s *Store) CopyTo(ctx context.Context, target string) (size uint64, err err
 	return size, nil
 }
 
-// checkTarget returns ErrTarget for an unusable target.
+// checkTarget returns ErrTarget if the target is unusable.
 func (s *Store) checkTarget(target string) error {
 	if target == "" || !filepath.IsAbs(target) && s.fs.FS == vfs.Default {
 		return fmt.Errorf("%w: %q: want an absolute path", ErrTarget, target)

@@ -21,7 +21,7 @@ type Checked struct {
 	Bytes      uint64 // total size of the records
 	Streams    uint64 // streams with events, except metadata streams
 	Tombstones uint64
-	Scavenged  uint64 // streams that lost events to a scavenge
+	Scavenged  uint64 // streams from which a scavenge has removed events
 	Unread     uint64 // malformed metadata events, which the node treats as empty
 	Damages    uint64
 	Named      []string // descriptions of the first faults found
@@ -36,7 +36,7 @@ func (c *Checked) damage(format string, args ...any) {
 	}
 }
 
-// The steps of a check.
+// These are the steps of a check.
 const (
 	stepFiles   = "checking files"
 	stepRecords = "reading records"

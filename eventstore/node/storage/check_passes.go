@@ -40,7 +40,7 @@ func (t *tally) add(stream []byte, revision, position uint64) {
 // checks ctx at the same interval.
 const reportEvery = 1024
 
-// each visits the keys from one key up to another, exclusive.
+// The method each visits the keys from one key up to, but not including, another.
 func (c *checker) each(step string, from, to []byte, total uint64, visit func(it *pebble.Iterator) (done uint64)) (err error) {
 	it, err := c.store.DB.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
 	if err != nil {
@@ -114,8 +114,8 @@ func (l *logReader) visit(it *pebble.Iterator) uint64 {
 	return position
 }
 
-// follows checks that a record begins right after the previous one, or after a gap
-// that a scavenge may have left.
+// The method follows checks that a record begins right after the previous one, or after
+// a gap that a scavenge may have left.
 func (l *logReader) follows(r *record.Record) {
 	switch {
 	case r.Position == l.next, l.next == 0:
@@ -166,8 +166,8 @@ func (x *indexReader) visit(it *pebble.Iterator) uint64 {
 	return uint64(x.each * float64(x.index.count))
 }
 
-// follows checks that a stream's revisions have no gaps. The revisions begin
-// with 0 or after the cut, and may end with a tombstone.
+// The method follows checks that a stream's revisions have no gaps. The revisions must
+// begin with 0 or right after the cut, and may end with a tombstone.
 func (x *indexReader) follows(stream []byte, revision uint64) {
 	if !x.begun || string(stream) != x.stream {
 		x.begin(string(stream))
@@ -204,7 +204,7 @@ func (c *checker) readCuts() error {
 			err = checkedNumbers(it.Key(), value, &at.revision, &at.position)
 		}
 		if err == nil && (at.position > c.kept.Position || c.Format == formatWhole) {
-			err = fmt.Errorf("%w: it was scavenged up to %d, which is beyond the last scavenge", record.ErrDamaged, at.position)
+			err = fmt.Errorf("%w: it was scavenged up to %d, which is beyond the end of the log at the last scavenge", record.ErrDamaged, at.position)
 		}
 		if err != nil {
 			c.damage("%q: %v", it.Key()[min(nameAt, len(it.Key())):], err)
@@ -213,7 +213,7 @@ func (c *checker) readCuts() error {
 	})
 }
 
-// compare finds the events in which the log and the index differ.
+// compare finds the events that only the log or only the index contains.
 func (c *checker) compare() error {
 	if c.log.count == c.index.count && c.log.sums == c.index.sums {
 		return nil
@@ -239,7 +239,7 @@ func (c *checker) seek(r *record.Record) {
 	case value == nil:
 		c.damage("record at %d is %s@%d, which is missing from the index", r.Position, r.Stream, r.Revision)
 	case len(value) == indexLen && binary.BigEndian.Uint64(value) != r.Position:
-		c.damage("record at %d is %s@%d, for which the index has position %d", r.Position, r.Stream, r.Revision, binary.BigEndian.Uint64(value))
+		c.damage("record at %d is %s@%d, but the index has position %d for it", r.Position, r.Stream, r.Revision, binary.BigEndian.Uint64(value))
 	}
 }
 
@@ -257,7 +257,7 @@ func (c *checker) seekRecord(it *pebble.Iterator) {
 func (c *checker) readRest() error {
 	foreign := func(it *pebble.Iterator) uint64 {
 		if key := string(it.Key()); !slices.Contains([]string{string(formatKey), string(endKey), string(secretKey)}, key) {
-			c.damage("the store holds the key %x, which does not belong to the log", it.Key())
+			c.damage("the store contains the key %x, which does not belong to the log", it.Key())
 		}
 		return 0
 	}

@@ -21,9 +21,8 @@ type cut struct {
 // first returns the lowest revision that may still exist.
 func (c cut) first() uint64 { return c.revision + 1 }
 
-// LogEnd is the end of the log: the position and creation time of its last
-// record, even if that record was scavenged, and the position of the next
-// record.
+// LogEnd is the end of the log: the position and creation time of its last record, and
+// the position of the next record. The last record counts even if it was scavenged.
 type LogEnd struct {
 	Position, Next uint64
 	Created        int64
@@ -34,7 +33,7 @@ var errBadSum = fmt.Errorf("%w: the stored result of a scavenge does not match i
 // sumLen is the length of a checksum.
 const sumLen = 4
 
-// withSum encodes numbers for a key, with a checksum over the key and the numbers.
+// withSum encodes numbers and a checksum over the key and the numbers.
 func withSum(key []byte, numbers ...uint64) []byte {
 	var value []byte
 	for _, n := range numbers {
@@ -64,7 +63,7 @@ func (c cut) put(b *pebble.Batch, stream string) error {
 	return b.Set(key, withSum(key, c.revision, c.position), nil)
 }
 
-// cut returns the cut of a stream. ok is false if none of its events were
+// cut returns the cut of a stream. ok is false if none of the stream's events were
 // scavenged.
 func (s *Store) cut(stream string) (c cut, ok bool, err error) {
 	if !s.scavenged.Load() {
@@ -102,11 +101,11 @@ func (s *Store) End() (LogEnd, error) {
 	return end, err
 }
 
-// IsScavenged reports whether the log was ever scavenged.
+// IsScavenged reports whether the log has ever been scavenged.
 func (s *Store) IsScavenged() bool { return s.scavenged.Load() }
 
-// keptEnd returns the end of the log at its last scavenge. ok is false if the
-// log was never scavenged.
+// keptEnd returns the end of the log at its last scavenge. ok is false if the log has
+// never been scavenged.
 func (s *Store) keptEnd() (end LogEnd, ok bool, err error) {
 	if !s.scavenged.Load() {
 		return LogEnd{}, false, nil
@@ -133,8 +132,8 @@ func (s *Store) WasScavenged(position uint64) (bool, error) {
 	return err == nil && (r.Position == 0 || r.Position+uint64(r.Size()) <= position), err
 }
 
-// missing returns an error for an index entry without a record. It returns nil if a
-// scavenge removed the event after the entry was read.
+// An index entry without a record is an error, unless a scavenge removed the record
+// after the caller read the entry.
 func (s *Store) missing(stream string, revision, position uint64) error {
 	entry, err := s.Value(StreamKey(stream, revision))
 	if err != nil || entry == nil {
@@ -143,8 +142,8 @@ func (s *Store) missing(stream string, revision, position uint64) error {
 	return record.Damaged(position, fmt.Sprintf("%s@%d is missing", stream, revision))
 }
 
-// skipped returns an error because the index continues with the revision found
-// instead of next. It returns nil if a scavenge removed the revisions in between.
+// The index continues with the revision found instead of next. This is an error, unless
+// a scavenge left the gap.
 func (s *Store) skipped(stream string, next, found uint64) error {
 	c, ok, err := s.cut(stream)
 	if err == nil && (!ok || found > c.first()) && found != record.TombstoneRevision {

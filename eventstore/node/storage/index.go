@@ -70,8 +70,8 @@ func appendName(key []byte, prefix byte, stream string) []byte {
 	return append(key, stream...)
 }
 
-// streamOfKey returns the stream of an index entry's key. ok is false for any
-// other key.
+// streamOfKey returns the stream in the key of an index entry. ok is false if the key
+// is not an index key.
 func streamOfKey(key []byte) (stream []byte, ok bool) {
 	if len(key) < nameAt+indexLen || key[0] != streamPrefix {
 		return nil, false
@@ -116,8 +116,8 @@ func (x Index) LastEntry(stream string, limit uint64) (revision int64, position 
 	return int64(at), position, nil
 }
 
-// Entries iterates over a stream's entries from one revision to another, both
-// inclusive, up to the position limit.
+// Entries returns an iterator over a stream's entries from one revision to another,
+// both inclusive. The iterator ends before the first entry beyond the position limit.
 func (x Index) Entries(stream string, from, to, limit uint64) (Entries, error) {
 	it, err := x.DB.NewIter(&pebble.IterOptions{LowerBound: StreamKey(stream, from), UpperBound: StreamKey(stream, to+1)})
 	if err != nil {
@@ -126,8 +126,8 @@ func (x Index) Entries(stream string, from, to, limit uint64) (Entries, error) {
 	return Entries{it: it, limit: limit}, nil
 }
 
-// ReadPage reads a page of a stream with a view. read returns the event of an
-// entry, or ok == false if the event no longer exists.
+// ReadPage reads a page of a stream through a view. The function read returns the event
+// of an entry. It returns ok == false if the event no longer exists.
 func (x Index) ReadPage(stream string, v View, r Range, read func(revision, position uint64) (e record.Record, ok bool, err error)) (p Page, err error) {
 	low, high := r.bounds(v)
 	if v.Last < 0 || low > high {
@@ -160,8 +160,8 @@ func (x Index) ReadPage(stream string, v View, r Range, read func(revision, posi
 	return p, nil
 }
 
-// Entries is an iterator over a stream's revisions and positions. Positions
-// grow with revisions, so all entries beyond the limit are at the end.
+// Entries is an iterator over a stream's revisions and positions. Positions increase
+// with revisions, so all entries beyond the limit are at the end.
 type Entries struct {
 	it    *pebble.Iterator
 	limit uint64
@@ -193,7 +193,7 @@ func (e *Entries) inLimit() bool {
 	return position <= e.limit
 }
 
-// Entry returns the current revision and position.
+// Entry returns the revision and position of the current entry.
 func (e *Entries) Entry() (revision, position uint64) {
 	value := e.it.Value()
 	if len(value) != indexLen {
@@ -207,5 +207,5 @@ func badEntry(value []byte) error {
 	return fmt.Errorf("%w: an index entry has %d bytes", record.ErrDamaged, len(value))
 }
 
-// CloseInto ends the iteration and joins any errors with *err.
+// CloseInto closes the iterator and joins its errors with *err.
 func (e *Entries) CloseInto(err *error) { *err = errors.Join(*err, e.err, e.it.Close()) }

@@ -24,15 +24,15 @@ const (
 	formatScavenged = "2"
 )
 
-// The operator can fix the causes of these errors of Open.
+// Open returns these errors for problems that the operator can fix.
 var (
 	ErrLocked      = errors.New("the data folder is in use by another process")
 	ErrWrongFormat = errors.New("the data folder does not contain a log of this version")
 )
 
-// Open opens the log in a folder, or creates it. If Open returns an error, it has
-// changed nothing in the folder except the lock file. The store calls fatal, from
-// any goroutine, when the log can no longer be written to.
+// Open opens the log in a folder, or creates it. If Open returns an error, it has not
+// changed anything in the folder except the lock file. The store calls fatal, from any
+// goroutine, when the log can no longer be written.
 func Open(dir string, fs vfs.FS, logger *slog.Logger, fatal func(error)) (*Store, error) {
 	if err := fs.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
@@ -58,8 +58,9 @@ func Open(dir string, fs vfs.FS, logger *slog.Logger, fatal func(error)) (*Store
 	return s, nil
 }
 
-// holdsLog reports whether a folder contains a log. If it does not, the folder
-// must be empty, except for files that an interrupted creation left behind.
+// holdsLog reports whether a folder contains a log. A folder without a log must be
+// empty, except for files that an interrupted creation left behind. Otherwise, holdsLog
+// returns an error.
 func holdsLog(fs vfs.FS, dir string) (bool, error) {
 	names, err := fs.List(dir)
 	if err != nil {
@@ -74,7 +75,7 @@ func holdsLog(fs vfs.FS, dir string) (bool, error) {
 	return false, nil
 }
 
-// harmless lists the files that may exist in a folder without a log.
+// These files may exist in a folder without a log.
 var harmless = []string{"LOCK", "lost+found"}
 
 func holdsSomethingElse(dir string) error {
@@ -93,9 +94,8 @@ func lockFolder(fs vfs.FS, dir string) (*pebble.Lock, error) {
 	}
 }
 
-// probe checks a log without changing it. It checks the seal and the format
-// version. If there is no seal, it checks the write-ahead log that a crash may
-// have torn.
+// probe checks the seal and the format version of a log without changing the log. If
+// there is no seal, probe also checks the write-ahead log that a crash may have torn.
 func (s *Store) probe(logger *slog.Logger) error {
 	sealed, format, err := disk.CheckSeal(s.fs, s.dir)
 	switch {
@@ -117,8 +117,8 @@ func (s *Store) probe(logger *slog.Logger) error {
 	return probed.DB.Close()
 }
 
-// readStore opens a log for reading only. The caller must have locked the folder,
-// and must close DB afterwards.
+// readStore opens a log for reading only. The caller must have locked the folder and
+// must close DB.
 func readStore(dir string, fs vfs.FS, logger *slog.Logger) (*Store, error) {
 	ignored := func(error) {} // nothing is written
 	s := &Store{dir: dir, fs: disk.New(disk.ReadOnly(fs), dir, ignored)}
@@ -150,9 +150,9 @@ func (s *Store) open(logger *slog.Logger, fatal func(error)) error {
 	return nil
 }
 
-// openPebble opens the Pebble store of the log. If Pebble fails later, the
-// goroutine that called Pebble blocks forever and keeps its locks. The node then
-// acknowledges no more writes, and Serve returns.
+// openPebble opens the Pebble store of the log. If Pebble fails later, the goroutine
+// that called Pebble blocks forever and does not release its locks. The node then stops
+// acknowledging appends, and Serve returns.
 func (s *Store) openPebble(o *pebble.Options, logger *slog.Logger, fatal func(error)) (err error) {
 	o.FS, o.MemTableSize, o.CacheSize = s.fs, 32<<20, 64<<20
 	damage := func(info pebble.DataCorruptionInfo) {
@@ -192,13 +192,12 @@ func (s *Store) readable(format string) error {
 	if format == formatWhole || format == formatScavenged {
 		return nil
 	}
-	return fmt.Errorf("%w: %s has format version %s, this program reads %s and %s",
+	return fmt.Errorf("%w: %s has format version %s, but this program reads only %s and %s",
 		ErrWrongFormat, s.dir, strings.Trim(strconv.Quote(format), `"`), formatWhole, formatScavenged)
 }
 
-// The method without handles a Pebble store that has no format version. An empty
-// store is a log whose creation was interrupted. Any other store belongs to another
-// program.
+// The Pebble store has no format version. An empty store is a log whose creation was
+// interrupted. Any other store belongs to another program.
 func (s *Store) without() error {
 	it, err := s.DB.NewIter(nil)
 	if err != nil {
@@ -225,8 +224,8 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.lock.Close())
 }
 
-// AbandonAfter is how long Close waits for the last writers of a failed log to
-// finish. Closing the log may then take as long again.
+// AbandonAfter is how long Close waits for the last writers of a failed log to finish.
+// After that, closing the log may take just as long.
 const AbandonAfter = time.Second
 
 // ErrAbandoned means that a failed log cannot be closed, because Pebble still

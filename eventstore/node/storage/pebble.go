@@ -8,8 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// PebbleLog passes Pebble's messages to the node's logger, and Pebble's
-// failures to the functions in its fields.
+// PebbleLog passes Pebble's messages to the node's logger. It passes Pebble's failures
+// to the functions in its fields.
 type PebbleLog struct {
 	Logger *slog.Logger
 	Fatal  func(error)                     // receives the failure after which Pebble cannot continue

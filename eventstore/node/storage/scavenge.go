@@ -20,8 +20,8 @@ type Scavenged struct {
 	Bytes   uint64 `json:"bytes"` // total size of the removed records
 }
 
-// Progress receives the progress of a long operation, step by step. total is 0 if
-// it is unknown. A nil Progress is allowed.
+// Progress receives the progress of a long operation, step by step. total is 0 if the
+// total is unknown. A nil Progress is allowed.
 type Progress func(step string, done, total uint64)
 
 func (p Progress) report(step string, done, total uint64) {
@@ -30,24 +30,22 @@ func (p Progress) report(step string, done, total uint64) {
 	}
 }
 
-// The steps of a scavenge.
+// These are the steps of a scavenge.
 const (
 	stepRemove  = "removing events"
 	stepCompact = "rewriting files"
 )
 
-// Scavenge removes hidden events from the log. It keeps all events beyond the
-// position within. The parameter now is the current time in ticks, which
-// determines the age of events. Afterwards, Purge removes the events from the
-// files.
+// Scavenge removes hidden events from the log. It keeps all events whose position is
+// greater than within. The parameter now is the current time in ticks. It determines
+// the age of events. To remove the events from the files too, call Purge afterwards.
 func (s *Store) Scavenge(ctx context.Context, within uint64, now int64, progress Progress) (Scavenged, error) {
 	run := &scavenger{store: s, within: within, now: now, progress: progress}
 	err := run.run(ctx)
 	return run.done, err
 }
 
-// scavenger removes the events up to a given position that are hidden at a given
-// time.
+// scavenger removes events that are hidden at a given time, up to a given position.
 type scavenger struct {
 	store    *Store
 	within   uint64
@@ -76,7 +74,7 @@ func (s *scavenger) begin() error {
 	if !ok && !s.store.scavenged.Load() {
 		return record.Damaged(s.within, "it is missing")
 	}
-	if ok { // otherwise the last record was scavenged, and its end is already stored
+	if ok { // otherwise, the last record was scavenged, and the log's end is already stored
 		if err := (LogEnd{s.within, s.within + uint64(r.Size()), r.Created}).put(b); err != nil {
 			return err
 		}
@@ -100,7 +98,7 @@ func (s *scavenger) run(ctx context.Context) error {
 	}
 }
 
-// streamFrom returns the stream of the first index key that is not below from.
+// streamFrom returns the stream of the first index key at or after from.
 func (s *Store) streamFrom(from []byte) (stream string, ok bool, err error) {
 	it, err := s.DB.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: afterStreams})
 	if err != nil {
@@ -143,7 +141,7 @@ func (s *scavenger) scavenge(ctx context.Context, stream string) error {
 	return nil
 }
 
-// removedAtOnce is how many events one batch removes.
+// removedAtOnce is the maximum number of events that one batch removes.
 const removedAtOnce = 4096
 
 // removeSome removes some events of a stream below a revision, oldest first, and
@@ -189,7 +187,7 @@ func (s *scavenger) remove(b *pebble.Batch, stream string, at cut) error {
 }
 
 // Purge polls until the old files are gone. To replace the write-ahead logs, it
-// first switches to a new log a few times in a row, and then once per poll.
+// switches to a new log a few times in a row and then once per poll.
 const (
 	purgePoll    = 10 * time.Millisecond
 	purgeAtOnce  = 8
@@ -248,7 +246,7 @@ func (s *Store) renewLogs(ctx context.Context) error {
 	return errors.New("the write-ahead log still uses old files")
 }
 
-// pause waits for a while, or for ctx to end.
+// pause waits for the duration d or until ctx ends.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -25,9 +25,9 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// Store is the log on disk. Its methods may return records that are not synced yet.
-// To exclude them, callers pass the end of the tail as a limit. A Store is safe for
-// concurrent use.
+// Store is the log on disk. Its reads include records that are not synced yet. To
+// exclude these records, callers pass the end of the tail as a limit. A Store is safe
+// for concurrent use.
 type Store struct {
 	Index
 	dir       string
@@ -49,8 +49,8 @@ func (s *Store) At(position uint64) (r record.Record, ok bool, err error) {
 	return r, err == nil, errors.Join(err, closer.Close())
 }
 
-// event reads the record of an index entry. ok is false if the record was
-// scavenged after the entry was read.
+// event reads the record of an index entry. ok is false if a scavenge removed the
+// record after the caller read the entry.
 func (s *Store) event(stream string, revision, position uint64) (r record.Record, ok bool, err error) {
 	r, ok, err = s.At(position)
 	switch {
@@ -81,10 +81,9 @@ func (s *Store) Find(stream string, revision, limit uint64) (r record.Record, ok
 	return s.event(stream, revision, position)
 }
 
-// Last returns the revision and position of a stream's last event up to the
-// position limit. If the stream never had such an event, the revision is -1. Even
-// if a scavenge has removed the last event, the stream's next event gets the
-// revision after it.
+// Last returns the revision and position of a stream's last event up to the position
+// limit, or revision -1 if there is no such event. A scavenge may have removed the
+// event, but the stream's next event still gets the following revision.
 func (s *Store) Last(stream string, limit uint64) (revision int64, position uint64, err error) {
 	revision, position, err = s.LastEntry(stream, limit)
 	if err != nil || revision >= 0 {
@@ -97,8 +96,8 @@ func (s *Store) Last(stream string, limit uint64) (revision int64, position uint
 	return int64(c.revision), c.position, nil
 }
 
-// lastRecord returns the log's last record up to a position, or the zero Record
-// if the log has no such record.
+// lastRecord returns the log's last record up to the position limit, or the zero Record
+// if there is no such record.
 func (s *Store) lastRecord(limit uint64) (r record.Record, err error) {
 	it, err := s.log(0, limit)
 	if err != nil {
@@ -111,7 +110,8 @@ func (s *Store) lastRecord(limit uint64) (r record.Record, err error) {
 	return recordUnder(it)
 }
 
-// Latest returns the log's last n records, oldest first, without types and data.
+// Latest returns the log's last n records, oldest first, but without their types and
+// data.
 func (s *Store) Latest(n int) (latest []record.Record, err error) {
 	it, err := s.log(0, ^uint64(0))
 	if err != nil {
@@ -129,8 +129,7 @@ func (s *Store) Latest(n int) (latest []record.Record, err error) {
 	return latest, nil
 }
 
-// LogPage reads a page of the log. If the page goes backwards, it does not include
-// the record at From.
+// LogPage reads a page of the log. A backward page does not include the record at From.
 func (s *Store) LogPage(r Range) (p Page, err error) {
 	low, high := r.From, r.Within
 	begin, next, step := (*pebble.Iterator).First, (*pebble.Iterator).Next, uint64(0)
@@ -165,7 +164,8 @@ func (s *Store) LogPage(r Range) (p Page, err error) {
 	return p, nil
 }
 
-// log iterates over the records from one position to another, both inclusive.
+// log returns an iterator over the records from one position to another, both
+// inclusive.
 func (s *Store) log(from, to uint64) (*pebble.Iterator, error) {
 	upper := afterLog
 	if to < ^uint64(0) {
@@ -182,8 +182,8 @@ func recordUnder(it *pebble.Iterator) (record.Record, error) {
 	return record.Decode(positionOfKey(it.Key()), value)
 }
 
-// Syncs returns how often the write-ahead log was synced since it was opened.
-// Do not call it after Close.
+// Syncs returns how often the write-ahead log has been synced since it was opened. Do
+// not call it after Close.
 func (s *Store) Syncs() uint64 {
 	var latency dto.Metric
 	if s.DB.Metrics().LogWriter.FsyncLatency.Write(&latency) != nil {
@@ -192,8 +192,8 @@ func (s *Store) Syncs() uint64 {
 	return latency.GetHistogram().GetSampleCount()
 }
 
-// Secret returns random bytes that no client can read. The first call creates them.
-// They stay the same as long as the log exists. Do not call it concurrently.
+// Secret returns random bytes that no client can read. The first call creates them. The
+// bytes stay the same as long as the log exists. Do not call Secret concurrently.
 func (s *Store) Secret() ([]byte, error) {
 	secret, err := s.Value(secretKey)
 	if err != nil || secret != nil {
@@ -204,15 +204,15 @@ func (s *Store) Secret() ([]byte, error) {
 	return secret, s.DB.Set(secretKey, secret, pebble.Sync)
 }
 
-// Batch is a set of records that Write has written together.
+// Batch is a set of records that one call to Write wrote.
 type Batch struct{ batch *pebble.Batch }
 
-// batchOverhead is the maximum number of bytes that a record uses in a batch,
-// besides its value and the name of its stream.
+// batchOverhead is the maximum number of bytes that a record adds to a batch besides
+// its value and the name of its stream.
 const batchOverhead = 64
 
-// Write writes records and their index entries, without waiting until they are
-// synced. After a crash, the log has either all of them or none.
+// Write writes records and their index entries, but does not wait until they are
+// synced. After a crash, the log contains either all of them or none.
 func (s *Store) Write(records []record.Record) (b Batch, err error) {
 	defer recoverInto(&err, "write the log")
 	size := 0
@@ -220,8 +220,8 @@ func (s *Store) Write(records []record.Record) (b Batch, err error) {
 		size += records[i].Size() + len(records[i].Stream) + batchOverhead
 	}
 	b = Batch{s.DB.NewBatchWithSize(size)}
-	// Pebble sorts the keys in memory. This is faster if runs of keys are already
-	// sorted, so all records come before all index entries.
+	// Pebble sorts the keys in memory, which is faster if adjacent keys are already in
+	// order. So all records are put before all index entries.
 	for i := range records {
 		if err := b.put(&records[i]); err != nil {
 			return b, err
@@ -263,9 +263,10 @@ func (b Batch) WaitForSync() error {
 }
 
 // Close frees a batch. Call it after the batch is synced.
-func (b Batch) Close() { _ = b.batch.Close() } // a synced batch closes without an error
+func (b Batch) Close() { _ = b.batch.Close() } // cannot fail after the sync
 
-// IsDamage reports whether an error means that stored bytes have changed.
+// IsDamage reports whether an error means that stored bytes have changed since they
+// were written.
 func IsDamage(err error) bool {
 	return errors.Is(err, record.ErrDamaged) || pebble.IsCorruptionError(err)
 }

@@ -6,7 +6,7 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// Head is the end of a stream, with its metadata.
+// Head is the end of a stream and the stream's metadata.
 type Head struct {
 	Last     int64 // revision, -1 for no event
 	Position uint64
@@ -16,7 +16,8 @@ type Head struct {
 // Tombstoned reports whether the stream is deleted forever.
 func (h Head) Tombstoned() bool { return h.Last == record.TombstoneRevision }
 
-// Head returns the end of a stream up to the position limit.
+// Head returns the end and the metadata of a stream. It ignores events beyond the
+// position limit.
 func (s *Store) Head(stream string, limit uint64) (Head, error) {
 	last, position, err := s.Last(stream, limit)
 	if err != nil {
@@ -26,7 +27,7 @@ func (s *Store) Head(stream string, limit uint64) (Head, error) {
 	return Head{Last: last, Position: position, Meta: meta}, err
 }
 
-// Meta returns a stream's metadata up to the position limit. A scavenge may remove
+// Meta returns a stream's last metadata up to the position limit. A scavenge may remove
 // the metadata event between the two lookups. In that case, either a later metadata
 // event exists, which the second attempt finds, or the stream is tombstoned and its
 // metadata does not matter.
@@ -54,11 +55,11 @@ func (s *Store) Meta(stream string, limit uint64) (record.Metadata, error) {
 type View struct {
 	Head
 	First  int64 // lower revisions are hidden
-	Oldest int64 // events that were created earlier are hidden
+	Oldest int64 // hides events that were created before this time
 }
 
-// Range selects a page of a stream: at most Limit events, forwards or backwards
-// from the revision From. It leaves out events beyond the position Within. In a
+// Range selects a page of a stream: at most Limit events, forwards or backwards from
+// the revision From. It leaves out events whose position is greater than Within. In a
 // read of the log, From is a position.
 type Range struct {
 	From, Within uint64
@@ -75,13 +76,13 @@ func (r Range) bounds(v View) (low, high uint64) {
 	return max(r.From, low), high
 }
 
-// These are the limits of a page. No iterator stays open while a page is sent.
+// These are the limits of a page. No iterator stays open while the node sends a page.
 const (
 	PageRecords = 512
 	pageBytes   = 512 << 10
 )
 
-// Page is a sequence of records, and the start of the next page.
+// Page is a series of records and the start of the next page.
 type Page struct {
 	Records []record.Record
 	bytes   int
@@ -100,8 +101,8 @@ func (p *Page) full(limit int) bool {
 	return len(p.Records) >= min(limit, PageRecords) || p.bytes >= pageBytes
 }
 
-// Page reads a page of a stream. A gap between revisions is an error, but a
-// scavenge may have removed the beginning of the stream.
+// Page reads a page of a stream. A gap between revisions is an error, but the beginning
+// of the stream may be missing if it was scavenged.
 func (s *Store) Page(stream string, v View, r Range) (Page, error) {
 	low, high := r.bounds(v)
 	next, step := low, uint64(1)
@@ -122,7 +123,7 @@ func (s *Store) Page(stream string, v View, r Range) (Page, error) {
 		return s.event(stream, revision, position)
 	})
 	lowestSeen := next + 1
-	if err == nil && r.Backwards && p.End && next != high && lowestSeen > low { // the remaining revisions must have been scavenged
+	if err == nil && r.Backwards && p.End && next != high && lowestSeen > low { // a scavenge must have removed the remaining revisions
 		err = s.skipped(stream, next, lowestSeen)
 	}
 	return p, err
@@ -133,13 +134,13 @@ func NewView(h Head, now int64) View {
 	return View{Head: h, First: h.Meta.First(h.Last), Oldest: h.Meta.Oldest(now)}
 }
 
-// Hides reports whether an event of the stream is not visible.
+// Hides reports whether the view hides an event of the stream.
 func (v View) Hides(r *record.Record) bool {
 	return int64(r.Revision) < v.First || r.Created < v.Oldest
 }
 
-// View returns the visible part of a stream up to the position limit. A metadata
-// stream is tombstoned with its stream.
+// View returns the visible part of a stream up to the position limit. A metadata stream
+// counts as tombstoned if the stream that it describes is tombstoned.
 func (s *Store) View(stream string, limit uint64, now int64) (View, error) {
 	h, err := s.Head(stream, limit)
 	if err != nil {
@@ -158,8 +159,8 @@ func (s *Store) View(stream string, limit uint64, now int64) (View, error) {
 	return v, s.skipExpired(stream, &v, limit)
 }
 
-// skipExpired raises First to the first event that is not too old. Creation
-// times never decrease along the log, so skipExpired uses a binary search.
+// skipExpired raises First to the revision of the first event that is not too old.
+// Creation times never decrease along the log, so skipExpired uses a binary search.
 func (s *Store) skipExpired(stream string, v *View, limit uint64) error {
 	if v.Oldest == math.MinInt64 || v.Tombstoned() {
 		return nil

@@ -1,5 +1,5 @@
-// Package streams reads both kinds of streams, stored streams and derived link
-// streams, through one Reader. It also resolves links.
+// Package streams provides one Reader for both kinds of streams: stored streams and
+// derived link streams. It also resolves links.
 package streams
 
 import (
@@ -28,8 +28,8 @@ func (s *Reader) Await(ctx context.Context, stream string, within uint64) error 
 	return s.Categories.Await(ctx, within)
 }
 
-// View returns the part of a stream that is visible now. It leaves out events
-// beyond the position within.
+// View returns the part of a stream that is visible now. It leaves out events whose
+// position is greater than within.
 func (s *Reader) View(stream string, within uint64) (storage.View, error) {
 	now := record.Ticks(s.Now())
 	if !categories.IsDerived(stream) {
@@ -90,8 +90,8 @@ func (s *Reader) NewLinkTargets() *LinkTargets {
 	return &LinkTargets{streams: s, within: s.Tail.End(), known: map[string]storage.View{}}
 }
 
-// Resolve follows a record if it is a link. If a link cannot be parsed, Resolve
-// returns it as a plain event.
+// Resolve returns a record and, if the record is a link, the link's target. If a link
+// cannot be parsed, Resolve returns it as a plain event.
 func (l *LinkTargets) Resolve(found *record.Record) (record.Resolved, error) {
 	plain := record.Resolved{Event: found}
 	if found.Type != record.TypeLink {
@@ -108,7 +108,8 @@ func (l *LinkTargets) Resolve(found *record.Record) (record.Resolved, error) {
 	return record.Resolved{Event: &target, Link: found}, nil
 }
 
-// find returns the event that a link leads to, if it is visible.
+// find returns the event that a link points to. ok is false if the event is not
+// visible.
 func (l *LinkTargets) find(stream string, revision uint64) (target record.Record, ok bool, err error) {
 	v, known := l.known[stream]
 	if !known {
@@ -124,9 +125,9 @@ func (l *LinkTargets) find(stream string, revision uint64) (target record.Record
 	return target, ok && !v.Hides(&target), err
 }
 
-// HiddenFromAll reports whether $all leaves a stream out. These are the streams in
-// which persistent subscriptions to $all store their state. Otherwise each
-// checkpoint would be a new event for the subscription that wrote it.
+// HiddenFromAll reports whether $all hides a stream. $all hides the state of persistent
+// subscriptions to $all. Otherwise each checkpoint would be a new event for the
+// subscription that wrote it.
 func HiddenFromAll(stream string) bool {
 	return strings.HasPrefix(stream, "$persistentsubscription-$all::") &&
 		(strings.HasSuffix(stream, "-checkpoint") || strings.HasSuffix(stream, "-parked"))

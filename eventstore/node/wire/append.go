@@ -29,12 +29,13 @@ const (
 	fieldLeastBits = 2
 )
 
-// decodeAppend decodes the messages of a typical append: options with an exact
-// revision, and events. It returns false for every other message. The caller then
-// lets the protobuf library decode that message or find the error in it.
+// decodeAppend decodes the usual messages of an append: options with an exact revision,
+// and events. For any other message, it returns false. The protobuf library then
+// decodes that message or reports an error.
 //
-// The library uses reflection for each oneof and map entry, and so takes three
-// times as long to decode an append. That was a tenth of the node's CPU time.
+// The library uses reflection for each oneof and map entry, so it needs three times as
+// long to decode an append. Decoding appends with the library took a tenth of the
+// node's CPU time.
 func decodeAppend(data []byte, m *api.AppendReq) bool {
 	field, message, rest := nextBytes(data)
 	switch {
@@ -94,7 +95,7 @@ func decodeProposed(data []byte, m *api.AppendReq) bool {
 	return true
 }
 
-// set decodes a field of the event. It returns false if the field is set twice.
+// set decodes a field of the event. It returns false if the field was already set.
 func (p *proposal) set(field protowire.Number, value []byte) bool {
 	e := &p.event
 	switch {
@@ -137,8 +138,8 @@ func (p *proposal) setMetadata(entry []byte) bool {
 	return true
 }
 
-// nextBytes splits off a length-delimited field. It returns field 0 if data does
-// not begin with such a field.
+// nextBytes splits a length-delimited field from the beginning of data. It returns
+// field 0 if data does not begin with a length-delimited field.
 func nextBytes(data []byte) (field protowire.Number, value, rest []byte) {
 	field, kind, n := protowire.ConsumeTag(data)
 	if n < 0 || kind != protowire.BytesType {

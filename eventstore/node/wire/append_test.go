@@ -12,8 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// usualAppend returns the encoded messages of a typical append, as clients send
-// them.
+// usualAppend returns the encoded messages of an append as clients send them.
 func usualAppend(t testing.TB) [][]byte {
 	t.Helper()
 	var encoded [][]byte

@@ -17,15 +17,15 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// Frame is an encoded message. Most messages that the node sends are events.
-// The node encodes events by hand, without message objects.
+// Frame is an encoded message. Most messages that the node sends are events, so the
+// node encodes events by hand instead of creating message objects.
 type Frame []byte
 
-// codec is gRPC's own protobuf codec, except that it passes frames through
-// unchanged and decodes typical appends by hand.
+// codec is gRPC's protobuf codec with two differences: it passes frames through
+// unchanged, and it decodes the usual append messages by hand.
 type codec struct{ encoding.CodecV2 }
 
-// NewCodec returns the codec of the node's servers.
+// NewCodec returns the codec for the node's servers.
 func NewCodec() encoding.CodecV2 { return codec{encoding.GetCodecV2(proto.Name)} }
 
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
@@ -66,18 +66,19 @@ const (
 	fieldUUIDString     = 2
 )
 
-// AppendReadEvent encodes an event as a ReadResp, for a read or a subscription.
+// AppendReadEvent appends to buf an encoded ReadResp with an event, for a read or a
+// subscription.
 func AppendReadEvent(buf []byte, r record.Resolved, textIDs bool) []byte {
 	return appendEvent(buf, r, textIDs, nil)
 }
 
-// AppendRetriedEvent encodes a message of a persistent subscription. It has the
-// fields of a ReadResp and also the number of retries.
+// AppendRetriedEvent appends to buf an encoded message of a persistent subscription.
+// The message has the fields of a ReadResp plus the number of retries.
 func AppendRetriedEvent(buf []byte, r record.Resolved, textIDs bool, retries int32) []byte {
 	return appendEvent(buf, r, textIDs, appendVarint(nil, fieldEventRetries, uint64(retries)))
 }
 
-// appendEvent encodes an event, followed by the encoded fields in more.
+// appendEvent appends to buf an encoded event, followed by the encoded fields in more.
 func appendEvent(buf []byte, r record.Resolved, textIDs bool, more []byte) []byte {
 	position := r.Original().Position
 	size := len(more) + protowire.SizeTag(fieldEventCommit) + protowire.SizeVarint(position)
@@ -98,7 +99,7 @@ func appendEvent(buf []byte, r record.Resolved, textIDs bool, more []byte) []byt
 	return append(appendVarint(buf, fieldEventCommit, position), more...)
 }
 
-// These are the metadata keys of an event in the protocol, and their values.
+// These are keys and values of an event's metadata in the protocol.
 const (
 	MetaType        = "type"
 	MetaContentType = "content-type"
@@ -141,7 +142,7 @@ func appendRecorded(buf []byte, r *record.Record, textIDs bool) []byte {
 
 func created[B ~[]byte](r *record.Record, buf B) B { return strconv.AppendInt(buf, r.Created, 10) }
 
-// UUIDBits returns the two halves of an id.
+// UUIDBits returns the two halves of an id, the more significant half first.
 func UUIDBits(id uuid.UUID) (most, least uint64) {
 	return binary.BigEndian.Uint64(id[:8]), binary.BigEndian.Uint64(id[8:])
 }

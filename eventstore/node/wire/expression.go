@@ -10,18 +10,19 @@ import (
 // bytes. The time to match a name grows with this size.
 const expressionSize = 256 << 10
 
-// expression is a regular expression for names, in the syntax of Go's package
-// regexp. After a leading ^ or \A, it may also have negative lookaheads, as in
-// ^(?!\$).*, because some clients exclude events in this way. Go's engine does not
-// support lookaheads, because it guarantees linear time. But a lookahead at the
-// start of the text does not need that support: it only means that another
-// expression does not match there.
+// expression is a regular expression for names, in the syntax of Go's package regexp.
+// After a leading ^ or \A, it may also have negative lookaheads, as in ^(?!\$).*,
+// because some clients exclude events in this way. Go's engine does not support
+// lookaheads, because it guarantees linear time. A negative lookahead at the start of
+// the text does not need such support: it only means that another expression must not
+// match there.
 type expression struct {
 	excluded []*regexp.Regexp // these must not match at the start
 	included *regexp.Regexp
 }
 
-// newExpression compiles an expression of at most the given size.
+// newExpression compiles an expression. It rejects an expression that is larger than
+// the given size.
 func newExpression(text string, largest int) (*expression, error) {
 	e := &expression{}
 	anchor, rest := cutAnchor(text)
@@ -29,7 +30,7 @@ func newExpression(text string, largest int) (*expression, error) {
 		inside := rest[len(lookahead):]
 		end := topLevel(inside, ')')
 		if end < 0 {
-			return nil, Invalid("the filter's regular expression: missing closing ) of a lookahead: %.100q", text)
+			return nil, Invalid("the filter's regular expression: a lookahead has no closing ): %.100q", text)
 		}
 		excluded, err := compile(`\A(?:`+inside[:end]+")", largest)
 		if err != nil {
@@ -40,7 +41,7 @@ func newExpression(text string, largest int) (*expression, error) {
 	if len(e.excluded) > 0 && topLevel(rest, '|') >= 0 {
 		return nil, Invalid("the filter's regular expression: put the alternatives after a lookahead in a group: %.100q", text)
 	}
-	if len(e.excluded) > 0 { // a repetition must not apply to the anchor
+	if len(e.excluded) > 0 { // group the rest, because a repetition must not apply to the anchor
 		rest = "(?:" + rest + ")"
 	}
 	included, err := compile(anchor+rest, largest)
@@ -59,7 +60,7 @@ func (e *expression) matches(text string) bool {
 
 const lookahead = "(?!"
 
-// cutAnchor splits off the anchor before a lookahead.
+// cutAnchor splits the anchor before a lookahead from the rest of the text.
 func cutAnchor(text string) (anchor, rest string) {
 	for _, anchor := range []string{"^", `\A`} {
 		if rest, ok := strings.CutPrefix(text, anchor); ok && strings.HasPrefix(rest, lookahead) {
@@ -93,7 +94,7 @@ func topLevel(text string, c byte) int {
 	return -1
 }
 
-// escapeEnd returns the index of the last byte of an escape, or of a quote (\Q…\E).
+// escapeEnd returns the index of the last byte of an escape or of a quote (\Q…\E).
 func escapeEnd(text string, i int) int {
 	if !strings.HasPrefix(text[i:], `\Q`) {
 		return i + 1
@@ -135,8 +136,8 @@ func compile(text string, largest int) (*regexp.Regexp, error) {
 	return compiled, err
 }
 
-// size estimates the memory that a compiled expression needs. It counts a repeated
-// part as often as the engine copies it.
+// size estimates the memory that a compiled expression needs. The engine copies a
+// repeated part several times, and size counts each copy.
 func size(parsed *syntax.Regexp) int {
 	const instruction, character = 64, 8
 	n := instruction + character*len(parsed.Rune)

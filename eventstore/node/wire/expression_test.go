@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// clientFilters are the expressions that official clients send by default.
+// clientFilters holds the expressions that official clients send by default.
 var clientFilters = map[string]string{
 	"Python, read_all and subscribe_to_all": `^(?!(\$.+$|PersistentConfig\d+$))`,
 	"Go, system events":                     `^[^\$].*`,
@@ -49,7 +49,7 @@ func TestLookaheads(t *testing.T) {
 		{text: `(?!a)`, refuse: "invalid or unsupported Perl syntax"},
 		{text: `a(?!b)`, refuse: "invalid or unsupported Perl syntax"},
 		{text: `^(?!(?!a))`, refuse: "invalid or unsupported Perl syntax"},
-		{text: `^(?!a`, refuse: "missing closing )"},
+		{text: `^(?!a`, refuse: "a lookahead has no closing )"},
 		{text: `^(?!a))`, refuse: "unexpected )"},
 		{text: `^(?!a)?b`, refuse: "missing argument to repetition operator"},
 		{text: `^(?!a){2}`, refuse: "missing argument to repetition operator"},
@@ -75,8 +75,8 @@ func TestLookaheads(t *testing.T) {
 	}
 }
 
-// A large filter is rejected before it is compiled. The repetition in this test
-// would need 129 MB.
+// The node rejects a large filter without compiling it. The repetition in this test
+// would need 129 MB if it were compiled.
 func TestLargeFilters(t *testing.T) {
 	for name, f := range map[string]*persistent.CreateReq_AllOptions_FilterOptions_Expression{
 		"a long expression":     {Regex: strings.Repeat("a", filterSize+1)},
@@ -100,10 +100,10 @@ func TestLargeFilters(t *testing.T) {
 	require.NoError(t, stored.Compile(), "a filter that an earlier version stored")
 }
 
-// A lookahead at the start means that, at its start, the text does not match the
-// excluded expression but matches the expression after the lookahead. The test
-// evaluates these two parts separately, so that it does not depend on where the
-// parser splits the expression.
+// An expression with a lookahead at its start matches a text under two conditions: the
+// beginning of the text does not match the excluded expression, and it does match the
+// rest of the expression. The reference implementation evaluates the two parts
+// separately, so it does not depend on where the parser splits the expression.
 func FuzzLookahead(f *testing.F) {
 	for _, seed := range [][3]string{
 		{`\$.+$|PersistentConfig\d+$`, ``, "$metadata"},
@@ -139,8 +139,8 @@ func FuzzLookahead(f *testing.F) {
 	})
 }
 
-// part compiles a part of an expression that begins at the start of the text. It
-// returns nil if the part depends on what follows it.
+// part compiles a part of an expression, anchored at the start of the text. It returns
+// nil if the meaning of the part depends on the text that follows it.
 func part(text string) *regexp.Regexp {
 	if _, err := regexp.Compile(text); err != nil {
 		return nil

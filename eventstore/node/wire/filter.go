@@ -18,8 +18,7 @@ type Filter struct {
 	compiled *expression // of Regex
 }
 
-// ReadFilter reads a filter from a request, which sets either byStream or
-// byType.
+// ReadFilter reads a filter from a request. The request sets either byStream or byType.
 func ReadFilter[E interface {
 	comparable
 	GetRegex() string
@@ -35,7 +34,7 @@ func ReadFilter[E interface {
 	}
 	f.Regex, f.Prefixes = expression.GetRegex(), expression.GetPrefix()
 	if n := f.size(); n > filterSize {
-		return nil, Invalid("the filter has %d bytes, more than %d", n, filterSize)
+		return nil, Invalid("the filter has %d bytes, but the limit is %d", n, filterSize)
 	}
 	return f, f.compile(expressionSize)
 }
@@ -57,9 +56,8 @@ func (f *Filter) compile(largest int) (err error) {
 	return err
 }
 
-// filterSize limits the total size of the texts in a filter, in bytes. A filter
-// stays in memory as long as its subscription is open, and the node compares each
-// event with it.
+// filterSize limits the total length of a filter's texts, in bytes. A filter stays in
+// memory while its subscription is open, and the node compares each event with it.
 const filterSize = 16 << 10
 
 func (f *Filter) size() int {

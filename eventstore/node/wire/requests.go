@@ -11,7 +11,7 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// EventID reads an event's id, in either of the protocol's two forms.
+// EventID reads an event's id in either of the protocol's two forms.
 func EventID(m *shared.UUID) (uuid.UUID, error) {
 	id := uuid.Nil
 	switch value := m.GetValue().(type) {
@@ -47,7 +47,7 @@ func StreamName(m *shared.StreamIdentifier) (string, error) {
 	case name == "" || name == record.MetadataPrefix:
 		return "", Invalid("the stream's name is empty")
 	case len(name) > record.MaxStreamName:
-		return "", Invalid("the stream's name has %d bytes, more than %d", len(name), record.MaxStreamName)
+		return "", Invalid("the stream's name has %d bytes, but the limit is %d", len(name), record.MaxStreamName)
 	case !utf8.ValidString(name):
 		return "", Invalid("the stream's name is not UTF-8: %q", name)
 	case name == "$all":
@@ -66,7 +66,7 @@ type Start struct {
 
 type startKind int
 
-// The kinds of starts.
+// These are the kinds of starts.
 const (
 	FromStart startKind = iota
 	FromEnd

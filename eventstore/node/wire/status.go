@@ -17,10 +17,10 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// Limits that clients see.
+// These are the limits that clients see.
 const (
-	// MaxAppend is the maximum size of one append, in bytes: the data, the
-	// metadata, and twice the length of the types.
+	// MaxAppend is the maximum number of bytes that one call may append. Data and
+	// metadata count once, and types count twice.
 	MaxAppend = 1 << 20
 
 	// MaxMessage is the maximum size of a message to a service other than
@@ -28,7 +28,7 @@ const (
 	MaxMessage = 4 << 20
 )
 
-// Refusal is an error that the caller caused, in the form that the client gets: a
+// Refusal is an error that the client caused, in the form that the client receives: a
 // status, and trailers with the details.
 type Refusal struct {
 	Code     codes.Code
@@ -41,8 +41,8 @@ func (r *Refusal) Error() string { return r.Message }
 // IsTooLarge reports whether an append was rejected because of its size.
 func (r *Refusal) IsTooLarge() bool { return r.trailers.Get("maximum-append-size") != nil }
 
-// Refuse returns a Refusal whose trailers name an exception of EventStoreDB and
-// its details, as keys and values.
+// Refuse returns a Refusal whose trailers contain the name of an EventStoreDB exception
+// and its details. The parameter details consists of alternating keys and values.
 func Refuse(code codes.Code, message, exception string, details ...string) error {
 	trailers := metadata.Pairs("exception", exception)
 	for i := 0; i < len(details); i += 2 {
@@ -56,7 +56,7 @@ func Invalid(format string, args ...any) error {
 	return &Refusal{Code: codes.InvalidArgument, Message: fmt.Sprintf(format, args...)}
 }
 
-// RefuseQuota rejects a call because the client would use more than its share.
+// RefuseQuota rejects a call because the client would exceed a quota.
 func RefuseQuota(format string, args ...any) error {
 	return &Refusal{Code: codes.ResourceExhausted, Message: fmt.Sprintf(format, args...)}
 }
@@ -80,7 +80,7 @@ func RefuseSize() error {
 		"maximum-append-size-exceeded", "maximum-append-size", strconv.Itoa(MaxAppend))
 }
 
-// RefuseMissingMetadata rejects an event without a type or content type.
+// RefuseMissingMetadata rejects an event that lacks a type or a content type.
 func RefuseMissingMetadata() error {
 	return Refuse(codes.InvalidArgument, "Required Metadata Property missing: type and content-type are required.",
 		"missing-required-metadata-property", "required-metadata-properties", MetaType+","+MetaContentType)
@@ -89,7 +89,7 @@ func RefuseMissingMetadata() error {
 // RefuseAccess rejects a change to a stream that clients may not change.
 func RefuseAccess() error { return Refuse(codes.PermissionDenied, "Access Denied", "access-denied") }
 
-// printable replaces the bytes that a trailer may not contain with %XX.
+// printable replaces each byte that a trailer may not contain with %XX.
 func printable(text string) string {
 	if strings.IndexFunc(text, func(c rune) bool { return c < ' ' || c > '~' }) < 0 {
 		return text
@@ -105,8 +105,8 @@ func printable(text string) string {
 	return b.String()
 }
 
-// Status converts any error to the status that the client gets, and sets the call's
-// trailers. It logs an error that the client did not cause.
+// Status converts any error to the status that the client receives, and sets the call's
+// trailers. It logs errors that the client did not cause.
 func Status(ctx context.Context, logger *slog.Logger, err error) error {
 	if err == nil {
 		return nil

@@ -14,7 +14,7 @@ import (
 var tiers = [...]struct{ calls, bytes int }{
 	{2048, 16 << 10},
 	{32, 2 << 20},
-	{1, 64 << 20}, // more than the largest append needs, even if its events are very small
+	{1, 64 << 20}, // enough for the largest append, even if it has many very small events
 }
 
 // eventCost is the memory that an event uses besides its strings, in bytes.
@@ -30,8 +30,7 @@ type Admission struct {
 	life  *lifecycle.Lifecycle
 }
 
-// NewAdmission returns the Admission of a node. All connections of the node share
-// it.
+// NewAdmission returns the admission of a node. All connections of the node share it.
 func NewAdmission(life *lifecycle.Lifecycle) *Admission {
 	a := &Admission{life: life}
 	for i := range a.slots {
@@ -40,7 +39,7 @@ func NewAdmission(life *lifecycle.Lifecycle) *Admission {
 	return a
 }
 
-// Slot is the admission of one call. It belongs to one goroutine at a time. The
+// Slot is the admission of one call. Only one goroutine at a time may use it. The
 // node's own appends use the zero Slot.
 type Slot struct {
 	admission *Admission

@@ -30,8 +30,8 @@ func (w *Writer) decide(r *Request) (Outcome, error) {
 	}
 }
 
-// deleted reports whether the request's stream is tombstoned, or is soft-deleted
-// while the request expects it to exist.
+// The method deleted reports whether the request's stream is tombstoned, or is
+// soft-deleted while the request expects it to exist.
 func (w *Writer) deleted(r *Request, h storage.Head) (bool, error) {
 	if h.Tombstoned() || r.Expected == StreamExists && h.Meta.SoftDeleted() {
 		return true, nil
@@ -114,7 +114,8 @@ func (w *Writer) compareStored(r *Request, h storage.Head) (retry *Outcome, err 
 	return &out, nil
 }
 
-// append adds a request's events. An append to a soft-deleted stream undeletes it.
+// append adds a request's events to the current group. An append to a soft-deleted
+// stream undeletes it.
 func (w *Writer) append(r *Request, h storage.Head) (Outcome, error) {
 	first, soft := h.Last+1, h.Meta.SoftDeleted()
 	position := uint64(0)
@@ -131,8 +132,8 @@ func (w *Writer) append(r *Request, h storage.Head) (Outcome, error) {
 	return Outcome{Current: h.Last, Position: position}, err
 }
 
-// undelete makes a soft-deleted stream visible again. Events below the revision
-// first stay hidden. All other metadata of the stream stays unchanged.
+// undelete makes a soft-deleted stream visible again. Events below the revision first
+// stay hidden. The stream's other metadata does not change.
 func (w *Writer) undelete(stream string, first int64) error {
 	meta, err := w.head(record.MetadataPrefix + stream)
 	if err != nil {
@@ -148,8 +149,9 @@ func (w *Writer) undelete(stream string, first int64) error {
 	return err
 }
 
-// described updates the remembered head of a stream that has new metadata. New
-// metadata undeletes a soft-deleted stream, but its old events stay hidden.
+// The method described updates a stream's remembered head after the stream received new
+// metadata. New metadata undeletes a soft-deleted stream, but the stream's old events
+// stay hidden.
 func (w *Writer) described(stream, data string) error {
 	h, err := w.head(stream)
 	if err != nil {
@@ -210,9 +212,9 @@ func fitsDelete(r *Request, h storage.Head) bool {
 	return r.Expected == h.Last
 }
 
-// head returns the end of a stream, including everything that the writer has added.
-// The writer always remembers the heads of the streams in the current group,
-// because it added them last.
+// head returns the end of a stream, including all events that the writer has added. The
+// writer always remembers the heads of the streams in the current group, because it
+// added them last.
 func (w *Writer) head(stream string) (storage.Head, error) {
 	if h, ok := w.heads.Get(stream); ok {
 		return h, nil

@@ -2,7 +2,7 @@ package writer
 
 import "github.com/google/uuid"
 
-// These are the expectations other than an exact revision.
+// These are the possible expectations other than an exact revision.
 const (
 	NoStream     = -1
 	Any          = -2
@@ -22,7 +22,7 @@ type Request struct {
 // Act is the action that a request asks for.
 type Act int
 
-// The kinds of requests.
+// These are the kinds of requests.
 const (
 	Append Act = iota
 	Delete
@@ -49,7 +49,7 @@ type Outcome struct {
 // Verdict is the writer's decision.
 type Verdict int
 
-// The verdicts.
+// These are the verdicts.
 const (
 	Stored Verdict = iota
 	WrongVersion

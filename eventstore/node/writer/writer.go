@@ -18,66 +18,66 @@ import (
 	"hexarena/eventstore/node/storage"
 )
 
-// Bounds of the writer.
+// These are the writer's limits.
 const (
-	groupBytes = 4 << 20 // a group that exceeds this size is committed
-	knownHeads = 1 << 15 // the writer remembers the heads of at least this many streams, and of at most twice as many
-	knownIDs   = 1 << 16 // the writer remembers at least this many event ids, and at most twice as many
-	warmIDs    = 1 << 13 // how many event ids the writer reads when the log is opened
+	groupBytes = 4 << 20 // a group is committed once it is larger than this
+	knownHeads = 1 << 15 // minimum number of streams whose heads are remembered; the maximum is twice that
+	knownIDs   = 1 << 16 // minimum number of event ids that are remembered; the maximum is twice that
+	warmIDs    = 1 << 13 // number of event ids that are read when the log is opened
 )
 
-// Writer owns the write path of the log. Every append and every delete passes
+// Writer owns the write path of the log: every append and every delete passes
 // through its goroutine.
 //
 //	call ─► admission ─► queue ─► decide ─► group ─► commit ─► sync ─► publish ─► answer
 //	        (caller)              └─────────────── the writer's goroutine ──────────────┘
 //
 // Admission. A caller takes a slot before it receives events from its client, so
-// unanswered appends use a limited amount of memory. The slot is part of the
-// request. The writer frees the slot just before it answers. If Submit returns an
-// error because its context ended, the writer still owns the slot, and frees it
-// when the request's group is done.
+// unanswered appends use a bounded amount of memory. The slot is part of the request.
+// The writer frees the slot just before it answers the request. If Submit returns an
+// error because its context ended, the writer still owns the slot and frees it when the
+// request's group is done.
 //
 // Decide. Begin adds the request to an unbounded queue (admission bounds it). The
-// goroutine takes the whole queue and decides the requests one after another, in
-// the order of their arrival. A decision compares the expected revision with the
-// stream's head, recognizes retries by event id, and adds records to the current
-// group. Only this goroutine assigns positions, revisions and creation times. It
-// therefore needs no locks, and positions and creation times never decrease along
-// the log. A rejected request adds no record, but its answer waits for the group
-// too, because it may depend on a record of this group or of an earlier group that
-// is not synced yet.
+// goroutine takes the whole queue and decides its requests one after another, in the
+// order of their arrival. A decision compares the expected revision with the stream's
+// head, recognizes retries by event id, and adds records to the current group. This is
+// the only goroutine that assigns positions, revisions and creation times. Therefore,
+// it needs no locks, and positions and creation times never decrease along the log. A
+// rejected request adds no record, but it still joins the group, because its outcome
+// may depend on a record of the same group or of an earlier group that is not synced
+// yet.
 //
-// Group commit. The writer commits the group after the last request of the queue,
-// or when the group exceeds groupBytes. One Pebble batch contains all records and
-// index entries of the group, so the log has either all records of a request or
-// none. Until the commit, the records cannot be read from the store. So before the
-// writer decides another request for a stream in the group, it commits the group.
-// The method commit passes the batch to Pebble, which appends it to its write-ahead
-// log. It does not wait for the sync.
+// Group commit. After the last request of the queue, or when the group exceeds
+// groupBytes, the group is committed: one Pebble batch contains all its records and
+// index entries. So the log contains either all records of a request or none. Records
+// of the current group cannot be read from the store yet. Therefore, the goroutine
+// commits the group before it decides a second request for a stream that the group has
+// written. commit hands the batch to Pebble, which appends the batch to its write-ahead
+// log. commit does not wait for the sync.
 //
-// Sync and acknowledgment. When all requests of the queue are committed, the
-// goroutine waits until the batch of each group is on disk, in the order of the
-// commits. One sync of the disk often covers all of them. The requests that arrive
-// during a sync share the next one. After the sync of a group, the goroutine
-// publishes its records in the tail, which shows them to readers and wakes
-// subscribers. Only then does it answer the requests. So neither callers nor
-// readers ever see an event that a power loss could remove.
+// Sync and acknowledgment. When all requests of the queue are committed, the goroutine
+// waits until the batch of each group is on disk, in commit order. One sync of the disk
+// often covers all batches. Meanwhile, new requests arrive in the queue and share the
+// next sync. After the sync of a group, the goroutine publishes the group's records in
+// the tail, which makes them visible to reads and wakes subscribers. Only then does the
+// goroutine answer the group's requests. So no caller and no reader ever sees an event
+// that a power loss could remove.
 //
 // Failures. There are three kinds:
 //
-//   - A request that is rejected (wrong revision, deleted stream) gets a verdict.
-//     Nothing was written and the writer continues.
-//   - A caller that stops waiting (its context ends) does not know the outcome:
-//     the request may still be stored. The caller retries with the same event
-//     ids, and the retry gets the answer of the first attempt.
-//   - The first failure to read, write or sync the log is final. Lifecycle.Fail
-//     records it, no matter whether the writer, Pebble in the background, or the
-//     disk guard found it. After that the writer acknowledges and publishes
-//     nothing, even if later syncs succeed: the kernel may have dropped the pages
-//     of a failed sync, so a later sync that succeeds proves nothing. All waiting
-//     callers get ErrFailed with an unknown outcome. Serve returns the cause, the
-//     process exits, and the next Open reads what is actually on disk.
+//   - A request that is rejected (wrong revision, deleted stream) gets a verdict. It
+//     writes nothing, and the writer continues.
+//   - A caller that stops waiting (its context ends) does not know the outcome: the
+//     request may still be stored. If the caller retries with the same event ids, the
+//     retry gets the outcome of the first attempt.
+//   - The first failure to read, write or sync the log is final. Lifecycle.Fail records
+//     it, no matter whether the writer, Pebble in the background, or the disk guard
+//     found it. After that, the writer acknowledges and publishes nothing, even if
+//     later syncs succeed: the kernel may have dropped the pages of a failed sync, so a
+//     retried sync proves nothing. All waiting callers get ErrFailed with an unknown
+//     outcome. Serve returns the cause, the process exits, and the next Open reads what
+//     is really on disk.
 //
 // docs/durability.md explains what the node guarantees to clients.
 type Writer struct {
@@ -94,7 +94,7 @@ type Writer struct {
 	heads     *recent.Map[string, storage.Head]
 	ids       *recent.Map[eventKey, eventAt]
 	group     *group
-	committed []*group // groups that are not finished, oldest first
+	committed []*group // committed groups that are not finished yet, oldest first
 
 	running  sync.WaitGroup
 	applying atomic.Bool   // whether Pebble is writing; it may be stuck
@@ -106,7 +106,7 @@ type group struct {
 	batch   storage.Batch // set by commit, if there are records
 	records []record.Record
 	bytes   uint64              // size of the records
-	touched map[string]struct{} // streams that the group writes, by OriginalOf
+	touched map[string]struct{} // the OriginalOf of each stream that the group writes
 	answers []answer
 }
 
@@ -141,7 +141,7 @@ func New(log *openlog.Log) (*Writer, error) {
 	return w, nil
 }
 
-// Submit begins a request and awaits its outcome.
+// Submit begins a request and waits for its outcome.
 func (w *Writer) Submit(ctx context.Context, r *Request) (Outcome, error) {
 	if err := w.Begin(r); err != nil {
 		return Outcome{}, err
@@ -197,11 +197,11 @@ func (w *Writer) Stop() {
 // Wait waits until the writer has ended.
 func (w *Writer) Wait() { w.running.Wait() }
 
-// IsApplying reports whether Pebble is writing for the writer. On a failed log,
-// this write may never end.
+// IsApplying reports whether Pebble is applying one of the writer's batches. If the log
+// has failed, this may never end.
 func (w *Writer) IsApplying() bool { return w.applying.Load() }
 
-// Events returns how many events were stored.
+// Events returns how many events have been stored.
 func (w *Writer) Events() uint64 { return w.stored.Load() }
 
 func (w *Writer) take() (queue []*Request, closed bool) {
@@ -213,7 +213,7 @@ func (w *Writer) take() (queue []*Request, closed bool) {
 
 func (w *Writer) run() {
 	for range w.wake.Wake() {
-		runtime.Gosched() // let calls that are ready queue their requests, so that they share the sync
+		runtime.Gosched() // let ready calls queue their requests, so that these share the sync
 		queue, closed := w.take()
 		for _, r := range queue {
 			w.handle(r)

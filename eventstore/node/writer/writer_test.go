@@ -32,8 +32,8 @@ func openWriter(t *testing.T, fs vfs.FS) (*Writer, *storage.Store) {
 	return w, log.Store
 }
 
-// The writer decides the requests of one group in order, even if one of them
-// depends on an earlier one that is not committed yet.
+// The writer decides the requests of one group in order, even if a request depends on
+// an earlier one that is not committed yet.
 func TestRequestsOfOneGroupDependOnEachOther(t *testing.T) {
 	w, s := openWriter(t, vfs.NewMem())
 	id := uuid.New()
@@ -68,8 +68,8 @@ func TestRequestsOfOneGroupDependOnEachOther(t *testing.T) {
 	require.EqualValues(t, 2, meta.TruncateBefore)
 }
 
-// The writer publishes a record, and sends answers that depend on it, only after
-// the record is synced.
+// Until a record is synced, the writer neither publishes the record nor returns an
+// outcome that depends on it.
 func TestEventsAreVisibleOnlyAfterSync(t *testing.T) {
 	hold, held := make(chan struct{}), make(chan struct{}, 16)
 	var holding atomic.Bool

@@ -1,5 +1,5 @@
-// Package writes handles the calls that change streams: Append, BatchAppend, Delete
-// and Tombstone. It checks the requests of clients and passes them to the writer.
+// Package writes implements the calls that change streams: Append, BatchAppend, Delete
+// and Tombstone. It checks clients' requests and passes them to the writer.
 package writes
 
 import (
@@ -19,7 +19,7 @@ import (
 // client that is still sending can read the error.
 const discarded = 32 << 20
 
-// Writes handles Append, BatchAppend, Delete and Tombstone.
+// Writes implements Append, BatchAppend, Delete and Tombstone.
 type Writes struct {
 	*writer.Writer
 	ReadOnly   bool // reject every call
@@ -102,7 +102,7 @@ func readOptions(r *writer.Request, o *api.AppendReq_Options) (err error) {
 // so far.
 func propose(r *writer.Request, message *api.AppendReq, event *api.AppendReq_ProposedMessage, size int) error {
 	if event == nil {
-		return wire.Invalid("an append must have its options once, and then only events, not %T", message.GetContent())
+		return wire.Invalid("an append must have its options once and then only events, not %T", message.GetContent())
 	}
 	if size > wire.MaxAppend {
 		return wire.RefuseSize()
@@ -143,7 +143,8 @@ func eventSize(m proposed) int {
 	return len(m.GetData()) + len(m.GetCustomMetadata()) + 2*utf16Len(m.GetMetadata()[wire.MetaType])
 }
 
-// utf16Len returns a text's length in UTF-16 code units, as EventStoreDB counts it.
+// utf16Len returns a text's length in UTF-16 code units, because EventStoreDB counts
+// these.
 func utf16Len(text string) int {
 	n := 0
 	for _, c := range text {
@@ -155,8 +156,8 @@ func utf16Len(text string) int {
 	return n
 }
 
-// writableName reads a stream's name, and rejects link streams, because clients
-// must not write to them.
+// writableName reads a stream's name and rejects link streams, because clients may not
+// write to them.
 func writableName(m *shared.StreamIdentifier) (string, error) {
 	name, err := wire.StreamName(m)
 	if err == nil && categories.IsDerived(name) {
@@ -218,8 +219,8 @@ func appendResponse(r *writer.Request, out writer.Outcome) *api.AppendResp {
 	return &api.AppendResp{Result: &api.AppendResp_Success_{Success: success}}
 }
 
-// wrongVersionResponse returns a response with both revisions. It sets the fields
-// for clients before version 20.6.1 and those for later clients.
+// wrongVersionResponse returns a response with both revisions. It sets the fields for
+// clients before version 20.6.1 and the fields for later clients.
 func wrongVersionResponse(expected, current int64) *api.AppendResp_WrongExpectedVersion {
 	m := &api.AppendResp_WrongExpectedVersion{}
 	empty := &shared.Empty{}

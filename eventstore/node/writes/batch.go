@@ -22,7 +22,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// These are the limits of BatchAppend: how long an append may wait for its answer,
+// These are the limits of BatchAppend: how long an append may wait for its response,
 // how many incomplete appends one call may have, and how many calls may be open.
 const (
 	batchDeadline = 2 * time.Second
@@ -31,16 +31,16 @@ const (
 	batchCalls    = 64
 )
 
-// batches is one call to BatchAppend. The client sends several appends, in messages
-// that may be interleaved, and does not wait for their answers. If an append fails,
-// the node sends the error as the answer to that append, and the call continues.
-// The writer decides the appends in the order in which they become complete.
+// batches is the state of one call to BatchAppend. The client sends several appends, in
+// messages that may be interleaved, and does not wait for the responses. If one append
+// fails, the response to that append contains the error, and the call continues. The
+// writer decides the appends in the order in which they become complete.
 type batches struct {
 	Writes
 	call  api.Streams_BatchAppendServer
 	open  map[uuid.UUID]*batch // by correlation id
-	bytes int                  // size of the events in open
-	begun *errgroup.Group      // complete appends that wait for their answers
+	bytes int                  // total size of the events in open
+	begun *errgroup.Group      // the goroutines of complete appends that are still unanswered
 
 	sending sync.Mutex
 }
@@ -48,10 +48,10 @@ type batches struct {
 // batch is one append of a call.
 type batch struct {
 	writer.Request
-	answer  *api.BatchAppendResp // already contains the fields copied from the request
+	answer  *api.BatchAppendResp // initially contains the fields that are copied from the request
 	began   time.Time
-	within  time.Duration // the time limit for the answer
-	size    int           // of its events
+	within  time.Duration // the time limit for the response
+	size    int           // the size of its events
 	refused error         // why the append is rejected
 }
 
@@ -175,8 +175,8 @@ func (b *batches) propose(one *batch, events []*api.BatchAppendReq_ProposedMessa
 	}
 }
 
-// submit waits for admission and passes an append to the writer. A goroutine
-// sends the answer later.
+// submit waits for admission and passes an append to the writer. A goroutine sends the
+// response later.
 func (b *batches) submit(one *batch) error {
 	ctx := b.call.Context()
 	var err error
@@ -207,11 +207,11 @@ func (b *batches) submit(one *batch) error {
 	return nil
 }
 
-// respond sends the answer to an append that the writer has decided.
+// respond sends the outcome of an append that the writer has decided.
 func (b *batches) respond(one *batch, out writer.Outcome) error {
 	switch out.Verdict {
 	case writer.WrongVersion:
-		return b.fail(one, codes.AlreadyExists, "the stream is at a different revision", wrongVersionDetail(one.Expected, out.Current))
+		return b.fail(one, codes.AlreadyExists, "the stream is not at the expected revision", wrongVersionDetail(one.Expected, out.Current))
 	case writer.StreamDeleted:
 		return b.fail(one, codes.NotFound, "the stream is deleted", &shared.StreamDeleted{StreamIdentifier: one.answer.GetStreamIdentifier()})
 	}
@@ -231,8 +231,8 @@ func (b *batches) respond(one *batch, out writer.Outcome) error {
 	return b.send(one)
 }
 
-// refuse sends an error as the answer to an append that the writer has not decided.
-// If the client did not cause the error, the error ends the call.
+// refuse sends an error for an append that the writer has not decided. An error that
+// the client did not cause ends the call.
 func (b *batches) refuse(one *batch, why error) error {
 	var r *wire.Refusal
 	switch {

@@ -11,8 +11,8 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// Delete soft-deletes a stream: new metadata hides all its events. The next
-// append makes the stream visible again, and continues its revisions.
+// Delete soft-deletes a stream: new metadata hides all its events. The next append
+// makes the stream visible again and continues its revisions.
 func (s Writes) Delete(ctx context.Context, m *api.DeleteReq) (*api.DeleteResp, error) {
 	o := m.GetOptions()
 	position, err := s.remove(ctx, writer.Delete, o.GetStreamIdentifier(), o, o.GetExpectedStreamRevision() != nil)
