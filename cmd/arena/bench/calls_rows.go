@@ -154,7 +154,7 @@ func (b *callsBench) publicCalls() []callRow {
 		{what: "GET /matches/{id}/frames, running", path: fixed("/matches/" + running + "/frames")},
 		{what: "GET /matches/{id}/frames, ended, first call", path: ended("/matches/%s/frames"), most: n},
 		{what: "GET /matches/{id}/frames, all cards, first call", path: ended("/matches/%s/frames?seat=all"), most: n},
-		{what: "GET /matches/{id}/frames, always another limit", path: func(i int) string { return fmt.Sprintf("/matches/%s/frames?seat=all&limit=%d", b.ended[0], 5000+i) }},
+		{what: "GET /matches/{id}/frames, a different limit each time", path: func(i int) string { return fmt.Sprintf("/matches/%s/frames?seat=all&limit=%d", b.ended[0], 5000+i) }},
 		{what: "GET /matches/{id}/frames, ended", path: fixed("/matches/" + b.ended[0] + "/frames?seat=all")},
 		{what: "GET /live", path: fixed("/live")},
 		{what: "GET /live/{id}, running", path: fixed("/live/" + running)},
