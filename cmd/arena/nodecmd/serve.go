@@ -22,8 +22,8 @@ type serveCmd struct {
 	Data         string            `required:"" help:"folder of the log; created if it does not exist"`
 	AdminListen  string            `default:"127.0.0.1:8082" help:"address of the operators' endpoints; empty for none"`
 	AdminHosts   []listen.HostName `help:"names under which monitoring reaches the operators' endpoints, besides IP addresses and localhost"`
-	InsecureNode bool              `help:"listen outside loopback, where anyone who reaches the port can read and write"`
-	ReadOnly     bool              `help:"allow clients on the --listen address only to read and subscribe; the address may then be outside loopback"`
+	InsecureNode bool              `help:"listen on an address that is not on loopback, where anyone who reaches the port can read and write"`
+	ReadOnly     bool              `help:"allow clients on the --listen address only to read and subscribe; that address then need not be on loopback"`
 	FeedListen   string            `help:"with --read-only: a loopback address for clients that append"`
 
 	quotas
@@ -103,15 +103,15 @@ func (c serveCmd) listen(ctx context.Context) (l listeners, err error) {
 	return l, err
 }
 
-// listenNode listens for a node's clients. A node has no passwords, so an address
-// outside loopback also needs the flag --insecure-node. Errors name the flag that
+// listenNode listens for a node's clients. A node has no passwords, so an address that
+// is not on loopback also needs the flag --insecure-node. Errors name the flag that
 // contains the address.
 func listenNode(ctx context.Context, address, flag string, insecure bool) (net.Listener, error) {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return nil, fmt.Errorf("%s %s: want host:port", flag, address)
 	}
 	if !insecure && !listen.IsLoopback(address) {
-		return nil, fmt.Errorf("%s %s: an address outside loopback needs --insecure-node", flag, address)
+		return nil, fmt.Errorf("%s %s: an address that is not on loopback needs --insecure-node", flag, address)
 	}
 	return listen.TCP(ctx, flag, address)
 }

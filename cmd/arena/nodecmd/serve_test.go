@@ -33,10 +33,10 @@ func TestNodeRefusesWrongValuesInOneLine(t *testing.T) {
 		want  string
 	}{
 		{"no port", serveCmd{Listen: "127.0.0.1", Data: t.TempDir()}, "want host:port"},
-		{"outside loopback", serveCmd{Listen: "0.0.0.0:0", Data: t.TempDir()}, "--insecure-node"},
-		{"outside loopback, by an empty host", serveCmd{Listen: ":0", Data: t.TempDir()}, "--insecure-node"},
-		{"outside loopback, by name", serveCmd{Listen: "example.org:2113", Data: t.TempDir()}, "--insecure-node"},
-		{"fed from outside loopback", serveCmd{Listen: "127.0.0.1:0", ReadOnly: true, FeedListen: ":0", Data: t.TempDir()}, "must be on loopback"},
+		{"not on loopback", serveCmd{Listen: "0.0.0.0:0", Data: t.TempDir()}, "--insecure-node"},
+		{"not on loopback, by an empty host", serveCmd{Listen: ":0", Data: t.TempDir()}, "--insecure-node"},
+		{"not on loopback, by name", serveCmd{Listen: "example.org:2113", Data: t.TempDir()}, "--insecure-node"},
+		{"fed from another machine", serveCmd{Listen: "127.0.0.1:0", ReadOnly: true, FeedListen: ":0", Data: t.TempDir()}, "must be on loopback"},
 		{"fed, and not read only", serveCmd{Listen: "127.0.0.1:0", FeedListen: "127.0.0.1:0", Data: t.TempDir()}, "needs --read-only"},
 		{"fed on a port that is taken", serveCmd{Listen: "127.0.0.1:0", ReadOnly: true, FeedListen: taken.Addr().String(), Data: t.TempDir()}, "--feed-listen"},
 		{"a port that is taken", serveCmd{Listen: taken.Addr().String(), Data: t.TempDir()}, "address already in use"},
