@@ -60,8 +60,6 @@ func funcs(a *assets) template.FuncMap {
 		"place":     place,
 		"playerOf":  playerOf,
 		"meanPlace": meanPlace,
-		"why":       why,
-		"cards":     cards,
 		"indented":  indented,
 		"title":     func(mode string) string { return strings.ToUpper(mode[:1]) + mode[1:] },
 		"field":     func(f form, name string) fieldView { return fieldView{f, name} },

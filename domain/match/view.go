@@ -2,6 +2,8 @@ package match
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 
 	"hexarena/domain/board"
 	"hexarena/domain/game"
@@ -10,6 +12,20 @@ import (
 // Counts is the ResourceCounts of the protocol. On the wire it is an object that maps
 // resource names to counts. A missing resource counts as zero.
 type Counts game.Cards
+
+// Words lists the cards in words: "2 brick, 1 ore".
+func (c Counts) Words() string {
+	var list []string
+	for r, n := range c {
+		if n > 0 {
+			list = append(list, fmt.Sprintf("%d %s", n, board.Resource(r)))
+		}
+	}
+	if len(list) == 0 {
+		return "no cards"
+	}
+	return strings.Join(list, ", ")
+}
 
 // MarshalJSON writes the counts above zero, in the canonical order.
 func (c Counts) MarshalJSON() ([]byte, error) { return c.appendJSON(nil), nil }

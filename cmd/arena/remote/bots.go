@@ -15,15 +15,17 @@ import (
 )
 
 type botsCmd struct {
-	List    botsList   `cmd:"" help:"List your bots."`
-	Add     botsAdd    `cmd:"" help:"Register a bot, which must pass the deploy check."`
-	Show    namedBot   `cmd:"" help:"Show a bot."`
-	Check   botsCheck  `cmd:"" help:"Run the deploy check."`
-	Rename  botsRename `cmd:"" help:"Rename a bot."`
-	Move    botsMove   `cmd:"" help:"Move a bot to another URL, where it must pass the deploy check."`
-	Pause   namedBot   `cmd:"" help:"Keep a bot out of matchmaking."`
-	Unpause namedBot   `cmd:"" help:"Let a paused bot play again."`
-	Remove  botsRemove `cmd:"" help:"Remove a bot permanently; its matches stay. Asks for confirmation."`
+	List    botsList    `cmd:"" help:"List your bots."`
+	Add     botsAdd     `cmd:"" help:"Register a bot, which must pass the deploy check."`
+	Show    namedBot    `cmd:"" help:"Show a bot."`
+	Log     botsLog     `cmd:"" help:"Show a bot's decisions in a match, and why it got strikes."`
+	History botsHistory `cmd:"" help:"List a bot's matches, with its placements and ratings."`
+	Check   botsCheck   `cmd:"" help:"Run the deploy check."`
+	Rename  botsRename  `cmd:"" help:"Rename a bot."`
+	Move    botsMove    `cmd:"" help:"Move a bot to another URL, where it must pass the deploy check."`
+	Pause   namedBot    `cmd:"" help:"Keep a bot out of matchmaking."`
+	Unpause namedBot    `cmd:"" help:"Let a paused bot play again."`
+	Remove  botsRemove  `cmd:"" help:"Remove a bot permanently; its matches stay. Asks for confirmation."`
 }
 
 func printBot(w io.Writer, b rest.Bot) {
