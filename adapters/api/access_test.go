@@ -47,20 +47,21 @@ func TestAccess(t *testing.T) {
 		scope          owner.Scope // empty if the endpoint accepts only a session
 		status         int
 	}{
-		"get-me":        {"GET", "/me", nil, owner.AccountRead, 200},
-		"patch-me":      {"PATCH", "/me", "{}", owner.AccountWrite, 200},
-		"delete-me":     {"DELETE", "/me", nil, "", 204},
-		"sign-out":      {"POST", "/sign-out", nil, "", 204},
-		"list-keys":     {"GET", "/keys", nil, owner.KeysRead, 200},
-		"register-key":  {"POST", "/keys", `{}`, owner.KeysWrite, 422},
-		"revoke-key":    {"DELETE", "/keys/" + spare.keyID, nil, owner.KeysWrite, 204},
-		"list-bots":     {"GET", "/bots", nil, owner.BotsRead, 200},
-		"register-bot":  {"POST", "/bots", `{}`, owner.BotsWrite, 422},
-		"get-bot":       {"GET", "/bots/" + bot, nil, owner.BotsRead, 200},
-		"change-bot":    {"PATCH", "/bots/" + bot, "{}", owner.BotsWrite, 200},
-		"check-bot":     {"POST", "/bots/" + bot + "/check", nil, owner.BotsWrite, 200},
-		"remove-bot":    {"DELETE", "/bots/" + nobodys, nil, owner.BotsWrite, 404},
-		"get-decisions": {"GET", "/bots/" + bot + "/matches/none/decisions", nil, owner.BotsRead, 404},
+		"get-me":             {"GET", "/me", nil, owner.AccountRead, 200},
+		"patch-me":           {"PATCH", "/me", "{}", owner.AccountWrite, 200},
+		"delete-me":          {"DELETE", "/me", nil, "", 204},
+		"sign-out":           {"POST", "/sign-out", nil, "", 204},
+		"list-keys":          {"GET", "/keys", nil, owner.KeysRead, 200},
+		"register-key":       {"POST", "/keys", `{}`, owner.KeysWrite, 422},
+		"revoke-key":         {"DELETE", "/keys/" + spare.keyID, nil, owner.KeysWrite, 204},
+		"list-bots":          {"GET", "/bots", nil, owner.BotsRead, 200},
+		"register-bot":       {"POST", "/bots", `{}`, owner.BotsWrite, 422},
+		"get-bot":            {"GET", "/bots/" + bot, nil, owner.BotsRead, 200},
+		"change-bot":         {"PATCH", "/bots/" + bot, "{}", owner.BotsWrite, 200},
+		"check-bot":          {"POST", "/bots/" + bot + "/check", nil, owner.BotsWrite, 200},
+		"remove-bot":         {"DELETE", "/bots/" + nobodys, nil, owner.BotsWrite, 404},
+		"list-bot-decisions": {"GET", "/bots/" + bot + "/decisions", nil, owner.BotsRead, 200},
+		"get-decisions":      {"GET", "/bots/" + bot + "/matches/none/decisions", nil, owner.BotsRead, 404},
 	}
 	for id, e := range managed {
 		t.Run(id, func(t *testing.T) {

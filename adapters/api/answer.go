@@ -3,6 +3,7 @@ package api
 import (
 	"reflect"
 
+	"hexarena/adapters/rest"
 	"hexarena/adapters/rest/httpgzip"
 )
 
@@ -47,6 +48,31 @@ func (e encodedJSON) write(c *call, status int) {
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(e) // the client may be gone
+}
+
+// lines is an answer with one line of JSON for each value of type T.
+type lines[T any] struct{ encoded []byte }
+
+func newLines[T any](values []T) (lines[T], error) {
+	var b []byte
+	for _, v := range values {
+		encoded, err := encodeJSON(v)
+		if err != nil {
+			return lines[T]{}, err
+		}
+		b = append(append(b, encoded...), '\n')
+	}
+	return lines[T]{b}, nil
+}
+
+// shape returns the type of one line.
+func (lines[T]) shape() reflect.Type { return reflect.TypeFor[T]() }
+
+func (l lines[T]) write(c *call, status int) {
+	w := c.echo.Response()
+	w.Header().Set("Content-Type", rest.LinesType)
+	w.WriteHeader(status)
+	_, _ = w.Write(l.encoded) // the client may be gone
 }
 
 // answer writes the result of an endpoint as the response.

@@ -98,16 +98,20 @@ func (c *call) countAddress() (ratelimit.Counted, error) {
 }
 
 // The method heavy counts an expensive call as n additional calls, and waits for its
-// turn. Handlers of endpoints that need no credentials call it before the expensive
-// part.
+// turn. Handlers call it before the expensive part. The call counts against the account
+// if the endpoint needs credentials, and otherwise against the address.
 func (c *call) heavy(n int) (err error) {
 	if n == 0 || c.isInternalRead() {
 		return nil
 	}
-	if _, err := c.server.limiter.CountAddress(c.header(), c.request, c.class, n); err != nil {
-		return err
+	if c.caller.OwnerID != "" {
+		err = c.server.limiter.CountMore(c.header(), c.caller.OwnerID, c.class, n)
+	} else {
+		_, err = c.server.limiter.CountAddress(c.header(), c.request, c.class, n)
 	}
-	c.endTurn, err = c.server.Turn(c.ctx)
+	if err == nil && c.endTurn == nil {
+		c.endTurn, err = c.server.Turn(c.ctx)
+	}
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"hexarena/domain/owner"
 	"hexarena/domain/seed"
 	"hexarena/projections/frames"
+	"hexarena/projections/matches"
 )
 
 type decisionsQuery struct {
@@ -41,27 +42,35 @@ func (s *Server) getDecisions(c *call, in *decisionsQuery) (out rest.Decisions, 
 	if err != nil {
 		return out, err
 	}
-	h, err := s.matchHistory(c.ctx, m)
-	if err != nil {
+	if out.Decisions, err = s.closedDecisions(c, in.ID, m); err != nil {
 		return out, err
 	}
-	seat, ok := h.SeatOf(in.ID)
-	switch {
-	case !ok:
-		return out, problem.ErrNotFound
-	case h.Started.Seats[seat].OwnerID != c.account.ID:
-		return out, owner.ErrBotUnknown
-	}
-	details, err := frames.ReadDetails(c.ctx, s.Log, m.ID)
-	if err != nil {
-		return out, err
-	}
-	out.Decisions = h.Decisions(seat, s.serverSeed(&h), details)
 	out.Decisions = slices.DeleteFunc(out.Decisions, func(d rest.Decision) bool { return d.Seq <= in.After })
 	if in.Limit > 0 {
 		out.Decisions = out.Decisions[:min(in.Limit, len(out.Decisions))]
 	}
 	return out, nil
+}
+
+// closedDecisions returns the decisions of one of the caller's bots in a match. It
+// refuses other owners' bots.
+func (s *Server) closedDecisions(c *call, botID string, m matches.Summary) ([]rest.Decision, error) {
+	h, err := s.matchHistory(c.ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	seat, ok := h.SeatOf(botID)
+	switch {
+	case !ok:
+		return nil, problem.ErrNotFound
+	case h.Started.Seats[seat].OwnerID != c.account.ID:
+		return nil, owner.ErrBotUnknown
+	}
+	details, err := frames.ReadDetails(c.ctx, s.Log, m.ID)
+	if err != nil {
+		return nil, err
+	}
+	return h.Decisions(seat, s.serverSeed(&h), details), nil
 }
 
 // serverSeed returns the server seed of a match, even if the match is still running. It

@@ -1,8 +1,10 @@
 package api_test
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -187,4 +189,108 @@ func TestDecisionLogOfARunningMatch(t *testing.T) {
 			}
 		})
 	}
+}
+
+// all returns the whole log of a bot after a cursor, read in answers of at most limit
+// lines.
+func (r *rivals) all(c *client, bot, since string, limit int) (list []map[string]any) {
+	r.t.Helper()
+	for {
+		got := c.do(http.MethodGet, fmt.Sprintf("/bots/%s/decisions?limit=%d%s", bot, limit, since), nil).is(http.StatusOK)
+		require.Equal(r.t, "application/x-ndjson", got.header.Get("Content-Type"))
+		if len(got.body) == 0 {
+			return list
+		}
+		n := 0
+		for line := range bytes.Lines(got.body) {
+			var d map[string]any
+			require.NoError(r.t, json.Unmarshal(line, &d))
+			list, n = append(list, d), n+1
+		}
+		require.LessOrEqual(r.t, n, limit)
+		since = "&since=" + list[len(list)-1]["cursor"].(string)
+	}
+}
+
+// The lines of a bot are the decision logs of its matches, the oldest first. Any
+// cursor continues the log without gaps or repeats, also when new decisions close.
+func TestAllDecisionsOfABot(t *testing.T) {
+	r := newRivals(t)
+	require.Empty(t, r.all(r.ada, r.bots[0], "", 5))
+	games := []*arenatest.Game{r.play.Complete(ladder.Standard, r.bots...), r.play.Seat(ladder.Standard, r.bots...)[0]}
+	aborted := games[1] // before its first decision
+	aborted.Start()
+	aborted.Abort(match.Operator)
+	aborted.Conclude()
+	for range 11 { // more than one answer reads
+		g := r.play.Seat(ladder.Standard, r.bots...)[0]
+		g.Start()
+		g.Play(3)
+		g.Abort(match.Operator)
+		g.Conclude()
+		games = append(games, g)
+	}
+	running := r.play.Seat(ladder.Standard, r.bots...)[0]
+	running.Start()
+	running.Play(6)
+	games = append(games, running)
+	r.read.sync()
+
+	expected := func() (list []map[string]any) {
+		for _, g := range games {
+			for _, d := range r.log(r.ada, r.bots[0], g, "").decided() {
+				list = append(list, map[string]any{"cursor": fmt.Sprintf("%s:%v", g.MatchID, d["seq"]), "matchId": g.MatchID, "decision": d})
+			}
+		}
+		return list
+	}
+	want := expected()
+	for _, limit := range []int{1, 7, 1000} {
+		require.Equal(t, want, r.all(r.ada, r.bots[0], "", limit), "limit %d", limit)
+	}
+	for i := range want {
+		require.Equal(t, want[i+1:], append([]map[string]any{}, r.all(r.ada, r.bots[0], "&since="+want[i]["cursor"].(string), 1000)...))
+	}
+	last := want[len(want)-1]["cursor"].(string)
+	running.Play(12)
+	r.read.sync()
+	more := expected()[len(want):]
+	require.NotEmpty(t, more)
+	require.Equal(t, more, r.all(r.ada, r.bots[0], "&since="+last, 1000))
+
+	r.ada.do(http.MethodDelete, "/bots/"+r.bots[0], nil).is(http.StatusNoContent)
+	require.Equal(t, more, r.all(r.ada, r.bots[0], "&since="+last, 1000), "a removed bot")
+}
+
+func TestAllDecisionsOfABotArePrivate(t *testing.T) {
+	r := newRivals(t)
+	g := r.play.Complete(ladder.Standard, r.bots...)
+	other := r.play.Complete(ladder.Standard, r.bots[1:]...)
+	r.read.sync()
+	path := "/bots/" + r.bots[0] + "/decisions"
+	theirs := r.bob.do(http.MethodGet, path, nil).is(http.StatusNotFound, "not_found")
+	nobodys := r.bob.do(http.MethodGet, "/bots/none/decisions", nil).is(http.StatusNotFound, "not_found")
+	require.Equal(t, nobodys.json["detail"], theirs.json["detail"])
+	r.anyone().do(http.MethodGet, path, nil).is(http.StatusUnauthorized, "unauthenticated")
+	for _, since := range []string{"x", "1", ":1", g.MatchID, g.MatchID + ":", g.MatchID + ":-1", "none:1", other.MatchID + ":1"} {
+		r.ada.do(http.MethodGet, path+"?since="+since, nil).is(http.StatusUnprocessableEntity, "invalid").names("since")
+	}
+	r.ada.do(http.MethodGet, path+"?limit=1001", nil).is(http.StatusUnprocessableEntity, "invalid").names("limit")
+}
+
+// Each match after the first counts as one call more, against the account.
+func TestAllDecisionsOfABotCountAsSeveral(t *testing.T) {
+	r := newRivals(t, withLimits)
+	for range 3 {
+		r.play.Complete(ladder.Standard, r.bots...)
+	}
+	r.read.sync()
+	got := r.ada.do(http.MethodGet, "/bots/"+r.bots[0]+"/decisions", nil, from("192.0.2.1")).is(http.StatusOK)
+	require.Contains(t, got.header.Get("RateLimit"), `"match-reads";r=117;`)
+	last := got.body[bytes.LastIndexByte(got.body[:len(got.body)-1], '\n')+1:]
+	var d map[string]any
+	require.NoError(t, json.Unmarshal(last, &d))
+	got = r.ada.do(http.MethodGet, "/bots/"+r.bots[0]+"/decisions?since="+d["cursor"].(string), nil, from("192.0.2.2")).is(http.StatusOK)
+	require.Contains(t, got.header.Get("RateLimit"), `"match-reads";r=116;`)
+	require.Empty(t, got.body)
 }

@@ -76,6 +76,11 @@ func (l listed) List(matches.Query) ([]matches.Summary, string, bool, error) {
 	return []matches.Summary{matches.Summary(l)}, "", true, nil
 }
 
+// From implements api.Matches.
+func (l listed) From(string, string, int) ([]matches.Summary, bool, error) {
+	return []matches.Summary{matches.Summary(l)}, true, nil
+}
+
 // Callers get 503 while the live boards are not ready. They also get 503 for a running
 // match that the boards do not show yet.
 func TestLiveBoardsThatAreNotReady(t *testing.T) {

@@ -38,6 +38,7 @@ func (s *Server) registerEndpoints() {
 	register(s, endpoint{id: "change-bot", route: "PATCH /bots/{id}", scope: owner.BotsWrite, dials: movesBot}, s.changeBot)
 	register(s, endpoint{id: "remove-bot", route: "DELETE /bots/{id}", scope: owner.BotsWrite}, s.removeBot)
 	register(s, endpoint{id: "check-bot", route: "POST /bots/{id}/check", scope: owner.BotsWrite, dials: always}, s.checkBot)
+	register(s, endpoint{id: "list-bot-decisions", route: "GET /bots/{id}/decisions", scope: owner.BotsRead, text: rest.LinesType}, s.listDecisions)
 	register(s, endpoint{id: "get-decisions", route: "GET /bots/{id}/matches/{matchId}/decisions", scope: owner.BotsRead}, s.getDecisions)
 
 	register(s, endpoint{id: "list-matches", route: "GET /matches"}, s.listMatches)

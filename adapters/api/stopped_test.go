@@ -31,6 +31,10 @@ func (stopped) List(matches.Query) ([]matches.Summary, string, bool, error) {
 	return nil, "", false, errStopped
 }
 
+func (stopped) From(string, string, int) ([]matches.Summary, bool, error) {
+	return nil, false, errStopped
+}
+
 func (stopped) Waiting(context.Context, string) (int, error) { return 0, errStopped }
 
 func (stopped) NextTick(time.Time) time.Time { return time.Time{} }
@@ -59,5 +63,6 @@ func TestStoppedReadModelsAnswer503(t *testing.T) {
 	ada := a.signIn("ada@example.org")
 	bot := ada.newBot("Lovelace", "standard")
 	ada.do(http.MethodGet, "/bots/"+bot+"/matches/m/decisions", nil).is(http.StatusServiceUnavailable, "out_of_date")
+	ada.do(http.MethodGet, "/bots/"+bot+"/decisions", nil).is(http.StatusServiceUnavailable, "out_of_date")
 	ada.do(http.MethodGet, "/bots", nil).is(http.StatusOK)
 }

@@ -51,6 +51,16 @@ type StepWriter interface {
 	WriteStep(Step)
 }
 
+// LinesType is the content type of an answer in NDJSON: one JSON object on each line.
+const LinesType = "application/x-ndjson"
+
+// BotDecision is one line of the log of all decisions of a bot.
+type BotDecision struct {
+	Cursor   string   `json:"cursor" doc:"The position of this decision in the log. With this cursor as since, the log continues after this decision."`
+	MatchID  string   `json:"matchId"`
+	Decision Decision `json:"decision"`
+}
+
 // Decisions lists the decisions of one bot in one match.
 type Decisions struct {
 	Decisions []Decision `json:"decisions" nullable:"false"`

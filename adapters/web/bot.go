@@ -24,6 +24,7 @@ const (
 type botData struct {
 	ID, Name, Owner, Mode string
 	Own                   *rest.Bot // nil unless the reader owns the bot
+	Logs                  bool      // whether the reader may see the bot's decision logs
 	Row                   *row
 	Aborted               int
 	Clock                 clockAborts
@@ -64,7 +65,7 @@ type rival struct {
 }
 
 // bot shows the public page of a bot. The bot's owner also gets links to its
-// decision logs.
+// decision logs, even after the bot was removed.
 func (p *pageRequest) bot() error {
 	q := p.r.URL.Query()
 	d := botData{ID: p.r.PathValue("id"), Status: q.Get("status"), Before: q.Get("before")}
@@ -89,8 +90,12 @@ func (p *pageRequest) bot() error {
 func (p *pageRequest) loadIdentity(d *botData) error {
 	path := "/bots/" + url.PathEscape(d.ID)
 	var own rest.Bot
-	if hasSession(p.r) && p.find(path, &own) {
-		d.Own, d.Name, d.Mode, p.private = &own, own.Name, own.Mode, true
+	switch {
+	case !hasSession(p.r):
+	case p.find(path, &own):
+		d.Own, d.Name, d.Mode, d.Logs, p.private = &own, own.Name, own.Mode, true, true
+	case p.find(path+"/decisions?limit=1", nil): // the reader removed this bot
+		d.Logs, p.private = true, true
 	}
 	var h history
 	if p.find(path+"/history", &h) {

@@ -70,6 +70,21 @@ func TestPagesOfSession(t *testing.T) {
 	}
 }
 
+// The page of a removed bot leads its owner, and only its owner, to the logs.
+func TestRemovedBotsLeadTheirOwnersToTheLogs(t *testing.T) {
+	s := newSite(t)
+	link := `href="/bot/` + botID + "/log/" + matchID
+	s.refuse("GET /bots/"+botID, http.StatusNotFound, "not_found", nil)
+	s.say("GET /bots/"+botID+"/decisions", `{"cursor":"`+matchID+`:3"}`)
+	page := s.get("/bot/"+botID, signedIn)
+	s.is(page, http.StatusOK, link)
+	require.NotContains(t, page.Body.String(), "Manage")
+	require.Equal(t, "no-store", page.Header().Get("Cache-Control"))
+	require.NotContains(t, s.get("/bot/"+botID).Body.String(), link)
+	s.refuse("GET /bots/"+botID+"/decisions", http.StatusNotFound, "not_found", nil)
+	require.NotContains(t, s.get("/bot/"+botID, signedIn).Body.String(), link)
+}
+
 // When a page calls the API, the call has the reader's cookie, origin and
 // address.
 func TestAPICallsCarryTheReadersIdentity(t *testing.T) {

@@ -100,6 +100,12 @@ func (l list) List(q matches.Query) (page []matches.Summary, next string, known 
 	return page, next, known, cmp.Or(l.runner.Err(), err)
 }
 
+// From implements api.Matches.
+func (l list) From(botID, first string, limit int) (page []matches.Summary, known bool, err error) {
+	page, known, err = l.Matches.From(botID, first, limit)
+	return page, known, cmp.Or(l.runner.Err(), err)
+}
+
 // rankings is the leaderboard with the directory's names. It returns errors once
 // the runner of the leaderboard or of the directory has stopped.
 type rankings struct {

@@ -58,6 +58,19 @@ func Read(ctx context.Context, log eventstore.Log, matchID string) (History, err
 	return d.History, nil
 }
 
+// ReadStart reads only the first event of a match's stream. It returns ErrNoMatch if
+// the stream does not exist.
+func ReadStart(ctx context.Context, log eventstore.Log, matchID string) (match.Started, error) {
+	for r, err := range log.Read(ctx, eventstore.StreamID(match.Stream(matchID)), 0, eventstore.ReadOptions{Limit: 1}) {
+		if err != nil {
+			return match.Started{}, fmt.Errorf("read the start of match %s: %w", matchID, err)
+		}
+		h, err := Decode([]eventstore.Recorded{r})
+		return h.Started, err
+	}
+	return match.Started{}, ErrNoMatch
+}
+
 // ReadDetails reads the private details of a match. If the match has no details,
 // the result is empty.
 func ReadDetails(ctx context.Context, log eventstore.Log, matchID string) (match.Details, error) {

@@ -284,6 +284,42 @@ func TestListReportsAnUnknownBefore(t *testing.T) {
 	require.Empty(t, next)
 }
 
+func TestFromListsTheMatchesOfABotForwards(t *testing.T) {
+	w := newFixture(t)
+	var ids []string
+	for range 3 {
+		ids = append(ids, w.Complete(ladder.Standard, w.bots[:4]...).MatchID)
+	}
+	others := w.Complete(ladder.Standard, w.bots[1:5]...)
+	running := w.Seat(ladder.Standard, w.bots[:4]...)[0]
+	running.Start()
+	ids = append(ids, running.MatchID)
+	require.NoError(t, w.sync.Sync(t.Context()))
+	from := func(bot, first string, limit int) (list []string, known bool) {
+		page, known, err := w.list.From(bot, first, limit)
+		require.NoError(t, err)
+		for _, m := range page {
+			list = append(list, m.ID)
+		}
+		return list, known
+	}
+	for i, first := range append([]string{""}, ids...) {
+		got, known := from(w.bots[0], first, 2)
+		begin := max(0, i-1)
+		require.True(t, known)
+		require.Equal(t, ids[begin:min(begin+2, len(ids))], got)
+	}
+	got, known := from("nobody", "", 2)
+	require.Empty(t, got)
+	require.True(t, known)
+	for _, first := range []string{"x", others.MatchID} {
+		_, known = from(w.bots[0], first, 2)
+		require.False(t, known)
+	}
+	_, known = from("nobody", ids[0], 2)
+	require.False(t, known)
+}
+
 func TestPagesOfAnySizeMakeTheWholeList(t *testing.T) {
 	s := newSynthetic(t, 60)
 	rapid.Check(t, func(t *rapid.T) {

@@ -26,6 +26,7 @@ type Query struct {
 // queries holds the prepared statements that queries use.
 type queries struct {
 	get, voided, seq, bot *sql.Stmt
+	following             *sql.Stmt         // a bot's matches, oldest first
 	pages, edges          map[int]*sql.Stmt // by the number of kinds that the query selects
 }
 
@@ -41,24 +42,29 @@ func prepare(rows *sql.DB) (q *queries, err error) {
 	q.voided = statement("SELECT mode, coalesce(reason, '') FROM matches WHERE id = ? AND started IS NULL AND status = '" + Aborted + "'")
 	q.seq = statement("SELECT seq FROM matches WHERE id = ? AND started IS NOT NULL")
 	q.bot = statement("SELECT bot FROM bots WHERE id = ?")
+	q.following = statement("SELECT " + columns + " FROM (" + merged(len(kindsOf("", "")), "seq >= ?2", "seq") +
+		" LIMIT ?3) l CROSS JOIN matches m ON m.seq = l.seq ORDER BY l.seq")
 	for n := 1; n <= len(ladder.Modes)*len(statuses); n++ {
 		q.pages[n] = statement("SELECT " + columns + ", (SELECT position FROM checkpoint), (SELECT max(seq) FROM matches) FROM (" +
-			merged(n) + " LIMIT ?3) l CROSS JOIN matches m ON m.seq = l.seq ORDER BY l.seq DESC")
-		q.edges[n] = statement("SELECT seq, (SELECT position FROM checkpoint) FROM (" + merged(n) + " LIMIT 1 OFFSET ?3)")
+			newestFirst(n) + " LIMIT ?3) l CROSS JOIN matches m ON m.seq = l.seq ORDER BY l.seq DESC")
+		q.edges[n] = statement("SELECT seq, (SELECT position FROM checkpoint) FROM (" + newestFirst(n) + " LIMIT 1 OFFSET ?3)")
 	}
 	return q, err
 }
 
-// merged returns a query that lists matches of the bot ?1, newest first. It selects
-// n kinds of matches whose numbers are less than ?2. The table stores the matches
-// of each kind in order. So SQLite only has to merge the kinds, and reads only the
-// rows of the page.
-func merged(n int) string {
+// newestFirst returns a query that lists matches of the bot ?1, newest first. It
+// selects n kinds of matches whose numbers are less than ?2.
+func newestFirst(n int) string { return merged(n, "seq < ?2", "seq DESC") }
+
+// merged returns a query that lists n kinds of matches of the bot ?1. The table
+// stores the matches of each kind in order. So SQLite only has to merge the kinds, and
+// reads only the rows of the page.
+func merged(n int, condition, order string) string {
 	ranges := make([]string, n)
 	for i := range ranges {
-		ranges[i] = fmt.Sprintf("SELECT seq FROM listed WHERE bot = ?1 AND seq < ?2 AND kind = ?%d", 4+i)
+		ranges[i] = fmt.Sprintf("SELECT seq FROM listed WHERE bot = ?1 AND %s AND kind = ?%d", condition, 4+i)
 	}
-	return strings.Join(ranges, " UNION ALL ") + " ORDER BY seq DESC"
+	return strings.Join(ranges, " UNION ALL ") + " ORDER BY " + order
 }
 
 // Get returns a match. It finds only matches that have started.
@@ -121,6 +127,33 @@ func (m *Matches) List(query Query) (page []Summary, next string, known bool, er
 	return page, next, true, nil
 }
 
+// The method From returns at most limit of a bot's matches, the oldest first. The list
+// begins with the match first, or with the bot's oldest match if first is empty. known
+// is false if the bot has not started the match first. From can list every match of
+// the bot.
+func (m *Matches) From(botID, first string, limit int) (list []Summary, known bool, err error) {
+	q, seq := m.queries.Load(), int64(0)
+	if first != "" {
+		if seq, err = q.before(first); err != nil {
+			return nil, false, ignoreNoRows(err)
+		}
+	}
+	bot, err := q.number(botID)
+	if err != nil {
+		return nil, first == "", ignoreNoRows(err)
+	}
+	rows, err := q.following.QueryContext(context.Background(), append([]any{bot, seq, limit}, kindsOf("", "")...)...)
+	if err != nil {
+		return nil, false, err
+	}
+	var r row
+	found, err := r.all(rows, r.columns())
+	for _, en := range found {
+		list = append(list, en.Summary)
+	}
+	return list, first == "" || len(list) > 0 && list[0].ID == first, err
+}
+
 // The method before returns the number of a match. If id is empty, it returns the
 // greatest possible number.
 func (q *queries) before(id string) (seq int64, err error) {
@@ -146,17 +179,9 @@ func (q *queries) page(bot int64, kinds []any, before int64, limit int) (list []
 	if err != nil {
 		return nil, 0, 0, err
 	}
-	defer rows.Close()
 	var r row
-	columns := append(r.columns(), &at, &last)
-	for rows.Next() {
-		en, err := r.scan(rows, columns)
-		if err != nil {
-			return nil, 0, 0, err
-		}
-		list = append(list, en)
-	}
-	return list, at, last, rows.Err()
+	list, err = r.all(rows, append(r.columns(), &at, &last))
+	return list, at, last, err
 }
 
 // edge returns the number of the oldest match that the query can list, or 0 if it
@@ -201,6 +226,19 @@ func (r *row) scan(from interface{ Scan(into ...any) error }, columns []any) (en
 	}
 	en.Players, err = decodePlayers(r.players)
 	return en, err
+}
+
+// all reads the summaries of all rows, and closes rows.
+func (r *row) all(rows *sql.Rows, columns []any) (list []entry, err error) {
+	defer rows.Close()
+	for rows.Next() {
+		en, err := r.scan(rows, columns)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, en)
+	}
+	return list, rows.Err()
 }
 
 // selection identifies a set of matches that a query selects. Each selection has

@@ -203,8 +203,17 @@ func (c *Contract) Judge(method, target string, a Answer) error {
 			return fmt.Errorf("%s %s: the code %q is not described", op.ID, status, problem.Code)
 		}
 	}
-	if strings.HasSuffix(kind, "json") && (c.Longest == 0 || len(body) < c.Longest) {
-		return c.Validate(Pointer("paths", template, strings.ToLower(method), "responses", status, "content", kind, "schema"), body)
+	if !strings.HasSuffix(kind, "json") || c.Longest > 0 && len(body) >= c.Longest {
+		return nil
+	}
+	values := [][]byte{body}
+	if kind == "application/x-ndjson" {
+		values = slices.Collect(bytes.Lines(body))
+	}
+	for _, value := range values {
+		if err := c.Validate(Pointer("paths", template, strings.ToLower(method), "responses", status, "content", kind, "schema"), value); err != nil {
+			return err
+		}
 	}
 	return nil
 }

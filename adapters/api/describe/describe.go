@@ -23,6 +23,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"go.yaml.in/yaml/v3"
 
+	"hexarena/adapters/rest"
 	"hexarena/adapters/rest/binding"
 	"hexarena/domain/owner"
 )
@@ -161,9 +162,13 @@ func (d *Document) requestBody(o Operation, docs operationDocs) *huma.RequestBod
 func (d *Document) response(o Operation, docs operationDocs) *huma.Response {
 	r := &huma.Response{Description: http.StatusText(o.Status), Headers: headers(), Content: map[string]*huma.MediaType{}}
 	if o.Answer != nil {
-		r.Content[jsonType] = &huma.MediaType{Schema: d.schemas().Schema(o.Answer, true, ""), Example: docs.Answer}
+		kind := jsonType
+		if o.Text == rest.LinesType {
+			kind = rest.LinesType // the schema and the example are those of one line
+		}
+		r.Content[kind] = &huma.MediaType{Schema: d.schemas().Schema(o.Answer, true, ""), Example: docs.Answer}
 	}
-	if o.Text != "" {
+	if o.Text != "" && o.Text != rest.LinesType {
 		r.Content[o.Text] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}, Example: docs.Text}
 	}
 	return r

@@ -33,6 +33,7 @@ var ownErrors = map[string][]error{
 	"get-match":           {projections.ErrStopped, eventstore.ErrUnavailable},
 	"get-frames":          {projections.ErrStopped, eventstore.ErrUnavailable},
 	"get-decisions":       {projections.ErrStopped},
+	"list-bot-decisions":  {projections.ErrStopped},
 	"get-leaderboard":     {projections.ErrStopped},
 	"get-queue":           {projections.ErrStopped, eventstore.ErrUnavailable},
 	"get-bot-history":     {projections.ErrStopped},

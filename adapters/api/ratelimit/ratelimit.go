@@ -114,6 +114,11 @@ func (l *Limiter) CountAccount(h http.Header, ownerID string, c Class, atAddress
 	return l.accounts.take(ownerID, c, 1, l.sinceStart()).report(h)
 }
 
+// CountMore counts a verified call as n calls more against its account.
+func (l *Limiter) CountMore(h http.Header, ownerID string, c Class, n int) error {
+	return l.accounts.take(ownerID, c, n, l.sinceStart()).report(h)
+}
+
 // Network identifies the network of the client that sent a request. It returns the
 // address in IPv4, and the /64 network in IPv6.
 func (l *Limiter) Network(r *http.Request) string {
