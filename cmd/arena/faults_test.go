@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 
 	"nhooyr.io/websocket"
 
@@ -17,9 +18,9 @@ import (
 // fault describes a bot that breaks the protocol, and the penalty that the
 // specification defines ("Errors", "Missed games").
 type fault struct {
-	name           string
-	conduct        conduct
-	refuses, hangs bool
+	name    string
+	conduct conduct
+	instead http.HandlerFunc // answers the upgrades of matches
 
 	want    func(kind string) penalty // the penalty for each kind of decision
 	strikes int
@@ -98,18 +99,15 @@ func allFaults() []fault {
 		},
 		{
 			name: "resets", strikes: 3, missed: true, sockets: 3, want: timeout(match.CauseDropped, ""),
-			conduct: func(ctx context.Context, _ *websocket.Conn, _ decision) error {
-				tcp := ctx.Value(connKey{}).(*net.TCPConn)
-				return errors.Join(tcp.SetLinger(0), tcp.Close())
-			},
+			conduct: resets,
 			details: thrice("reset: the bot reset the connection"),
 		},
 		{
-			name: "refuses", refuses: true, strikes: 3, missed: true, want: timeout(match.CauseDropped, ""),
+			name: "refuses", instead: responds(http.StatusUnauthorized), strikes: 3, missed: true, want: timeout(match.CauseDropped, ""),
 			details: thrice("status: the server responded with status 401 instead of 101"),
 		},
 		{
-			name: "hangs", hangs: true, strikes: 3, missed: true, want: timeout(match.CauseDropped, ""),
+			name: "hangs", instead: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, strikes: 3, missed: true, want: timeout(match.CauseDropped, ""),
 			details: thrice("no_http: the server sent no usable HTTP response in time"),
 		},
 		{
@@ -160,6 +158,17 @@ func says(typ websocket.MessageType, what func(decision) []byte) conduct {
 	return func(ctx context.Context, conn *websocket.Conn, d decision) error {
 		return conn.Write(ctx, typ, what(d))
 	}
+}
+
+// resets resets the TCP connection instead of sending an answer.
+func resets(ctx context.Context, _ *websocket.Conn, _ decision) error {
+	tcp := ctx.Value(connKey{}).(*net.TCPConn)
+	return errors.Join(tcp.SetLinger(0), tcp.Close())
+}
+
+// responds answers an upgrade with a status.
+func responds(status int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }
 }
 
 // oneBehind answers each decision only when it receives the next decision.

@@ -33,7 +33,7 @@ func TestFaultyBotsHarmOnlyThemselves(t *testing.T) {
 	bad := make([]*testBot, len(faults))
 	for i, f := range faults {
 		bad[i] = newTestBot(t, f.name)
-		bad[i].conduct, bad[i].refuses, bad[i].hangs = f.conduct, f.refuses, f.hangs
+		bad[i].conduct, bad[i].instead = f.conduct, f.instead
 		s.join(bad[i])
 		for n := range 3 {
 			s.join(newTestBot(t, fmt.Sprintf("%s's neighbour %d", f.name, n+1)))

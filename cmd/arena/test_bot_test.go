@@ -21,9 +21,9 @@ import (
 type testBot struct {
 	name    string
 	url     string
-	conduct conduct // if nil, the bot sends the good answer
-	refuses bool    // refuses the upgrade requests for matches with 401
-	hangs   bool    // never answers a match's upgrade
+	server  *httptest.Server
+	conduct conduct          // if nil, the bot sends the good answer
+	instead http.HandlerFunc // if not nil, answers a match's upgrade instead of the bot
 
 	upgrade  func(http.Header)      // called for a match's upgrade
 	asked    func(r *match.Request) // called when a request arrives
@@ -64,12 +64,18 @@ type connKey struct{}
 
 // newTestBot serves a bot until the test ends.
 func newTestBot(t testing.TB, name string) *testBot {
+	p := newUnstartedBot(t, name)
+	p.server.Start()
+	p.url = p.server.URL
+	return p
+}
+
+// newUnstartedBot returns a bot whose server the test must start.
+func newUnstartedBot(t testing.TB, name string) *testBot {
 	p := &testBot{name: name, games: map[string]*botMatch{}}
-	server := httptest.NewUnstartedServer(p)
-	server.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) }
-	server.Start()
-	t.Cleanup(server.Close)
-	p.url = server.URL
+	p.server = httptest.NewUnstartedServer(p)
+	p.server.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) }
+	t.Cleanup(p.server.Close)
 	return p
 }
 
@@ -79,11 +85,8 @@ func (p *testBot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(r.URL.Path, "/ping"):
 		_, _ = io.WriteString(w, "pong\n")
 		return
-	case p.refuses && id != "deploy-check":
-		w.WriteHeader(http.StatusUnauthorized)
-		return
-	case p.hangs && id != "deploy-check":
-		<-r.Context().Done()
+	case p.instead != nil && id != "deploy-check":
+		p.instead(w, r)
 		return
 	}
 	if p.upgrade != nil && id != "deploy-check" {

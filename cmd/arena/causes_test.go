@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"nhooyr.io/websocket"
+
+	"hexarena/domain/match"
+)
+
+// cause is one way in which a bot fails every decision.
+type cause struct {
+	name     string
+	sentence string // a regular expression for the sentence that names the cause
+	conduct  conduct
+	instead  http.HandlerFunc                         // answers the upgrades of matches
+	breaks   func(t *testing.T, b *testBot)           // called after the registration
+	lateness time.Duration                            // how late each answer is
+	create   func(t testing.TB, name string) *testBot // if nil, newTestBot
+}
+
+// tablesOfCauses lists the causes that play at each table. Bots that use up the time of
+// a decision sit at different tables.
+func tablesOfCauses(tlsBot func(testing.TB, string) *testBot, expire func(*testing.T, *testBot)) [][]cause {
+	text := func(f func(decision) string) conduct {
+		return says(websocket.MessageText, func(d decision) []byte { return []byte(f(d)) })
+	}
+	return [][]cause{
+		{
+			{name: "dead process", sentence: "no connection could be made; check that the bot is running", breaks: func(_ *testing.T, b *testBot) { b.server.Close() }},
+			{name: "truncated JSON", sentence: "unexpected end of JSON input at byte 6", conduct: text(func(decision) string { return `{"id":` })},
+			{name: "no value in JSON", sentence: "invalid character '}' .*at byte 18", conduct: text(func(decision) string { return `{"id":1,"action":}` })},
+		}, {
+			{name: "wrong port", sentence: "the server sent no usable HTTP response in time", breaks: replaceWithAnotherService},
+			{name: "repeated key in JSON", sentence: `the key "id" is given twice`, conduct: text(func(decision) string { return `{"id":1,"id":1,"action":{}}` })},
+			{name: "wrong types", sentence: `/action/\S+ must be .*, got the string "14"`, conduct: text(wrongTypes)},
+		}, {
+			{name: "TLS", sentence: "certificate expired on 20", create: tlsBot, breaks: expire},
+			{name: "illegal", sentence: "(settlement|edge|hex) is [0-9]+, not one of 0 to", conduct: text(outOfRange)},
+			{name: "oversized", sentence: "the message has more than 65,536 bytes", conduct: says(websocket.MessageText, func(d decision) []byte { return padded(d.answer, 65_537) })},
+		}, {
+			{name: "401", sentence: "status 401 instead of 101", instead: responds(http.StatusUnauthorized)},
+			{name: "reset", sentence: "the bot reset the connection", conduct: resets},
+		},
+		{{name: "500", sentence: "status 500 instead of 101", instead: responds(http.StatusInternalServerError)}},
+		{{name: "redirect", sentence: "status 302 instead of 101", instead: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/there", http.StatusFound) }}},
+		{{name: "silent", sentence: "nothing came", conduct: func(context.Context, *websocket.Conn, decision) error { return nil }}},
+		{{name: "late by 0.2 s", sentence: "came [0-9,]+ ms late", lateness: 200 * time.Millisecond}},
+		{{name: "late by 2 s", sentence: "came [0-9,]+ ms late", lateness: 2 * time.Second}},
+	}
+}
+
+// replaceWithAnotherService lets a program that does not speak HTTP listen on the bot's
+// port.
+func replaceWithAnotherService(t *testing.T, b *testBot) {
+	address := b.server.Listener.Addr().String()
+	b.server.Close()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	go serveConnections(listener, func(conn net.Conn) {
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "SSH-2.0-OpenSSH_9.9\r\n")
+		_, _ = io.Copy(io.Discard, conn) // until the arena gives up
+	})
+}
+
+// wrongTypes sends a string where the protocol wants another type.
+func wrongTypes(d decision) string {
+	action := map[string]string{
+		"setup": `{"settlement":"14","road":0}`, "turn": `{"type":"build_road","edge":"14"}`, "bandit": `{"hex":"14"}`,
+		"discard": `{"cards":{"ore":"14"}}`, "trade": `{"accept":"14"}`,
+	}[d.Kind]
+	return fmt.Sprintf(`{"id":%d,"action":%s}`, d.ID, action)
+}
+
+// outOfRange names a place that is not on the board. It answers well if the decision
+// needs no place.
+func outOfRange(d decision) string {
+	action := map[string]string{"setup": `{"settlement":54,"road":0}`, "turn": `{"type":"build_road","edge":72}`, "bandit": `{"hex":19}`}[d.Kind]
+	if action == "" {
+		return string(d.answer)
+	}
+	return fmt.Sprintf(`{"id":%d,"action":%s}`, d.ID, action)
+}
+
+// lateBot answers each decision late. asked is closed when the bot gets its last
+// request, and sent when it has sent its last answer.
+type lateBot struct {
+	by          time.Duration
+	asked, sent chan struct{}
+}
+
+func (b *lateBot) answer(ctx context.Context, conn *websocket.Conn, d decision) error {
+	last := d.number == match.MaxStrikes
+	time.AfterFunc(time.Duration(d.DeadlineMs)*time.Millisecond+b.by, func() {
+		_ = conn.Write(ctx, websocket.MessageText, d.answer) // if it is lost, the log does not show it
+		if last {
+			close(b.sent)
+		}
+	})
+	if last {
+		close(b.asked)
+	}
+	return nil
+}
+
+// await delays another bot at the table until the late answers are sent, so that the
+// match does not end before.
+func (b *lateBot) await(*match.Request) {
+	select {
+	case <-b.asked:
+		<-b.sent
+	default:
+	}
+}
+
+// certificates holds a valid and an expired certificate of a server.
+type certificates struct {
+	file           string // for SSL_CERT_FILE
+	valid, expired *tls.Certificate
+}
+
+func newCertificates(t *testing.T) *certificates {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	var roots []byte
+	issue := func(end time.Time) *tls.Certificate {
+		template := &x509.Certificate{
+			SerialNumber: big.NewInt(end.Unix()), NotBefore: time.Now().Add(-72 * time.Hour), NotAfter: end,
+			IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		}
+		der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+		require.NoError(t, err)
+		roots = append(roots, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})...)
+		return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+	}
+	c := &certificates{file: filepath.Join(t.TempDir(), "roots.pem"), valid: issue(time.Now().Add(24 * time.Hour)), expired: issue(time.Now().Add(-24 * time.Hour))}
+	require.NoError(t, os.WriteFile(c.file, roots, 0o600))
+	return c
+}
+
+// bot serves the bot that the cause breaks.
+func (f *cause) bot(t *testing.T) *testBot {
+	create := f.create
+	if create == nil {
+		create = newTestBot
+	}
+	b := create(t, f.name)
+	b.conduct, b.instead = f.conduct, f.instead
+	return b
+}
+
+// requireOnly requires that a text names this cause and none of the other causes.
+func (f *cause) requireOnly(t *testing.T, where, text string, all []cause) {
+	t.Helper()
+	require.Regexp(t, f.sentence, text, where)
+	for _, other := range all {
+		if other.sentence != f.sentence {
+			require.NotRegexp(t, other.sentence, text, "%s: the cause of %s", where, other.name)
+		}
+	}
+}
