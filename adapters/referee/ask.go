@@ -149,6 +149,7 @@ var slowConnect = match.Fault{Code: match.CodeSlowConnect, Message: "the connect
 // noteDial stores the result of a dial. If the deadline cut the dial short, noteDial
 // keeps the fault of an earlier dial, because that fault says more.
 func (o *openDecision) noteDial(err error, cut bool) {
+	o.noLine = err != nil
 	var known interface{ Fault() match.Fault }
 	switch {
 	case err == nil:

@@ -21,6 +21,7 @@ type openDecision struct {
 	dialed   bool         // whether the line was down and had to be dialed first
 	sent     bool         // whether the referee has begun to write the request
 	fault    *match.Fault // the fault of the latest dial; nil if no dial was needed
+	noLine   bool         // whether the latest dial failed
 
 	heard   bool // whether a complete frame has arrived, even an answer to an older decision
 	closed  bool
@@ -112,7 +113,10 @@ func (s *seat) startClock(o *openDecision) (left time.Duration) {
 func (s *seat) failDropped(o *openDecision) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o.drop(o.fault, s.clock.now())
+	if !o.closed {
+		o.drop(o.fault, s.clock.now())
+		o.outcome.NoLine = o.noLine
+	}
 }
 
 func (s *seat) closed(o *openDecision) bool {

@@ -53,6 +53,7 @@ type run struct {
 	played   time.Duration       // the time played up to the last append
 	used     match.Clocks        // the time that each seat had used up to the last append
 	redialed []int64             // for each seat, how long redialing took in the current batch, in milliseconds; nil if no seat was redialed
+	noLines  []int               // for each seat, how many of its latest decisions in a row had no line; nil if all are 0
 	request  string              // id of the operator's request to abort the match
 	why      []match.Event       // explains the timeouts in the current batch
 	details  *details
@@ -181,10 +182,10 @@ func (p *run) nextEvents(ctx context.Context, left time.Duration) ([]match.Event
 	return events, err
 }
 
-// charge adds the time of a batch to the clocks. It counts only the time that the
-// decisions took, and not the delays of this process before and after them. The time of
-// the slowest decision counts as time played, and match.Charge decides which seats are
-// charged.
+// charge adds the time of a batch to the clocks, and counts its failed dials. It counts
+// only the time that the decisions took, and not the delays of this process before and
+// after them. The time of the slowest decision counts as time played, and match.Charge
+// decides which seats are charged.
 func (p *run) charge(outcomes []match.Outcome) {
 	var slowest int64
 	for i, d := range p.state.Asks() {
@@ -199,6 +200,7 @@ func (p *run) charge(outcomes []match.Outcome) {
 	}
 	p.played += time.Duration(slowest) * time.Millisecond
 	p.used = p.state.Charge(p.used, outcomes)
+	p.noLines = p.state.CountFailedDials(p.noLines, outcomes)
 }
 
 // writeLadder stores the result of the match in the ladder.

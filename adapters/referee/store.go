@@ -18,7 +18,7 @@ var errUnreadable = errors.New("the match's stream cannot be folded")
 func (p *run) load(ctx context.Context) error {
 	fresh := p.state
 	return p.retry(ctx, func(ctx context.Context) error {
-		p.state, p.expected, p.played, p.used = fresh, eventstore.NoStream, 0, nil
+		p.state, p.expected, p.played, p.used, p.noLines = fresh, eventstore.NoStream, 0, nil, nil
 		for r, err := range p.options.Log.Read(ctx, p.stream, 0, eventstore.ReadOptions{}) {
 			if err != nil {
 				return err
@@ -46,6 +46,7 @@ func (p *run) fold(r eventstore.Recorded) error {
 	if m.UsedMs != nil {
 		p.used = m.UsedMs
 	}
+	p.noLines = m.FailedDials
 	p.state = match.Evolve(p.state, e)
 	p.expected, p.last = eventstore.At(r.Revision), r.ID
 	return nil
@@ -83,7 +84,7 @@ func (p *run) append(ctx context.Context, events []match.Event) error {
 
 func (p *run) metadata() eventstore.Metadata {
 	played := p.played.Milliseconds()
-	m := eventstore.Metadata{At: time.Now(), PlayedMs: &played, UsedMs: p.used, RedialMs: p.redialed, Correlation: p.seating.MatchID}
+	m := eventstore.Metadata{At: time.Now(), PlayedMs: &played, UsedMs: p.used, RedialMs: p.redialed, FailedDials: p.noLines, Correlation: p.seating.MatchID}
 	if p.request != "" {
 		m.Correlation = p.request
 	}

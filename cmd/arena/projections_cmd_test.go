@@ -39,13 +39,13 @@ func TestProjectionsCommands(t *testing.T) {
 
 	status, out, errOut := call("status")
 	require.Equal(t, 0, status, errOut)
-	require.Equal(t, 4, strings.Count(out, "will be rebuilt when the service starts: it has no rows"), out)
+	require.Equal(t, 5, strings.Count(out, "will be rebuilt when the service starts: it has no rows"), out)
 
 	status, out, errOut = call("rebuild")
 	require.Equal(t, 0, status, errOut)
 	require.Contains(t, out, "matches: 34 events folded in ")
 	_, out, _ = call("status")
-	require.Equal(t, 3, strings.Count(out, "is up to date"), "the log ends with ratings, which accounts do not hold: %s", out)
+	require.Equal(t, 4, strings.Count(out, "is up to date"), "the log ends with ratings, which accounts do not hold: %s", out)
 	before, err := os.ReadFile(filepath.Join(dir, "projections", "directory.db"))
 	require.NoError(t, err)
 
@@ -62,7 +62,7 @@ func TestProjectionsCommands(t *testing.T) {
 
 	status, _, errOut = call("rebuild", "matchs")
 	require.Equal(t, 1, status)
-	require.Equal(t, "arena: there is no read model \"matchs\": the read models are directory, matches, leaderboard, signedlog\n", errOut)
+	require.Equal(t, "arena: there is no read model \"matchs\": the read models are directory, matches, leaderboard, signedlog, health\n", errOut)
 
 	release, err := projections.Lock(filepath.Join(dir, "projections"))
 	require.NoError(t, err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -69,6 +70,28 @@ type Outcome struct {
 	RedialMs  int64  // the part of UsedMs before the request was written
 	Unasked   bool   // the bot received no request, because it had no time left
 	Fault     *Fault // how the connection failed; nil if unknown
+	NoLine    bool   // the connection was down, and the latest dial failed
+}
+
+// CountFailedDials returns, for each seat, how many of its latest decisions in a row
+// have the outcome NoLine. counts are the numbers before these outcomes, one for each
+// decision that Asks returns. A decision that the arena did not ask changes nothing.
+// The result is nil if all numbers are 0.
+func (m *Match) CountFailedDials(counts []int, outcomes []Outcome) []int {
+	next := make([]int, len(m.Started.Seats))
+	copy(next, counts)
+	for i, d := range m.Asks() {
+		switch o := outcomes[i]; {
+		case o.NoLine:
+			next[d.Seat]++
+		case o.Decision != 0 && !o.Unasked:
+			next[d.Seat] = 0
+		}
+	}
+	if slices.Max(next) == 0 {
+		return nil
+	}
+	return next
 }
 
 // Settle returns the events that the outcomes of all open decisions cause, in the

@@ -3,6 +3,8 @@ package match
 import (
 	"strconv"
 	"strings"
+
+	"hexarena/domain/game"
 )
 
 // Fault tells the bot's owner why a decision timed out. If the answer was malformed,
@@ -42,6 +44,26 @@ var (
 	noTime    = Fault{Code: CodeNoTime, Message: "the bot had no time left in this match, so the arena did not ask it"}
 	oversized = Fault{Code: CodeOversized, Message: "the message has more than 65,536 bytes"}
 )
+
+// KnownFault returns the fault of a timeout as far as the event shows it. The details
+// of the match may show more.
+func (e DecisionTimedOut) KnownFault() Fault {
+	kind, ok := game.ParseKind(e.Kind)
+	switch {
+	case ok && e.Answer != nil:
+		return Fault(*ExplainMalformed(kind, e.Decision, *e.Answer))
+	case e.Cause == CauseOversized:
+		return oversized
+	case e.Cause == CauseDropped:
+		return Fault{Code: e.Cause, Message: "the connection was lost, or did not open in time"}
+	case e.Cause == CauseDeadline:
+		return Fault{Code: e.Cause, Message: "the answer came too late or not at all"}
+	}
+	return Fault{Code: e.Cause, Message: "the arena could not read the answer"}
+}
+
+// Fault returns the fault of the decision that a answers.
+func (a LateAnswer) Fault() Fault { return *late(a.LateMs) }
 
 // late returns the fault for an answer that arrived ms milliseconds after its
 // deadline.

@@ -314,3 +314,30 @@ func TestCancel(t *testing.T) {
 	_, err = m.Cancel(WallClock)
 	require.Error(t, err)
 }
+
+// An answered decision ends the count of a seat. Other seats keep theirs.
+func TestCountFailedDials(t *testing.T) {
+	m, _ := begin(t, seed.Seed{1}, 3)
+	seat := m.Asks()[0].Seat
+	count := func(at int) []int {
+		counts := []int{7, 7, 7}
+		counts[seat] = at
+		return counts
+	}
+	one := make([]int, 3)
+	one[seat] = 1
+	for name, c := range map[string]struct {
+		given   []int
+		outcome Outcome
+		then    []int
+	}{
+		"first":     {nil, Outcome{Decision: 1, NoLine: true}, one},
+		"next":      {count(1), Outcome{Decision: 1, NoLine: true}, count(2)},
+		"answered":  {count(2), Outcome{Decision: 1}, count(0)},
+		"only one":  {one, Outcome{Decision: 1, Cause: CauseDropped}, nil},
+		"not asked": {count(2), Outcome{Decision: 1, Unasked: true}, count(2)},
+		"canceled":  {count(2), Outcome{}, count(2)},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.then, m.CountFailedDials(c.given, []Outcome{c.outcome})) })
+	}
+}

@@ -38,6 +38,7 @@ type Arena struct {
 	PlatformKey string                  // base64; match ids are derived from it
 	Nonce       func(match.Seat) string // returns the nonce of a bot
 	TimeBank    bool                    // starts matches with a time bank
+	Dead        map[string]bool         // ids of bots to which no dial succeeds
 	Unmeasured  bool                    // starts matches without clocks, as older arenas did
 
 	t       testing.TB

@@ -16,6 +16,7 @@ import (
 // the times of these events, and State is their fold. Used is the time that each
 // seat has used. Redial is the time spent redialing each seat in the batch that was
 // settled last.
+// FailedDials are the counts in the metadata.
 type Game struct {
 	ladder.Seating
 	State  match.Match
@@ -23,6 +24,8 @@ type Game struct {
 	Times  []time.Time
 	Used   match.Clocks
 	Redial []int64
+
+	FailedDials []int
 
 	arena   *Arena
 	players map[int]*player // by seat
@@ -62,11 +65,15 @@ func (g *Game) Step() {
 		if g.players[d.Seat] == nil {
 			g.players[d.Seat] = &player{Player: matchtest.Player{Below: g.arena.rng.IntN, Build: true}, clumsy: d.Seat == 1}
 		}
-		o := g.players[d.Seat].answer(&g.State, d)
+		o := match.Outcome{Cause: match.CauseDropped, RedialMs: 5000, NoLine: true}
+		if !g.arena.Dead[g.State.Started.Seats[d.Seat].BotID] {
+			o = g.players[d.Seat].answer(&g.State, d)
+		}
 		o.Decision, o.UsedMs = d.ID, o.ElapsedMs+o.RedialMs
 		outcomes = append(outcomes, o)
 	}
 	g.charge(outcomes)
+	g.FailedDials = g.State.CountFailedDials(g.FailedDials, outcomes)
 	events, err := g.State.Settle(outcomes)
 	require.NoError(g.arena.t, err)
 	g.store(events...)
@@ -148,7 +155,7 @@ func (g *Game) Void(why string) {
 // store appends events to the match's stream and folds them.
 func (g *Game) store(events ...match.Event) {
 	g.arena.t.Helper()
-	at := storeWith(g.arena, match.Stream(g.MatchID), eventstore.Metadata{UsedMs: g.Used, RedialMs: g.Redial}, events...)
+	at := storeWith(g.arena, match.Stream(g.MatchID), eventstore.Metadata{UsedMs: g.Used, RedialMs: g.Redial, FailedDials: g.FailedDials}, events...)
 	for _, e := range events {
 		g.State = match.Evolve(g.State, e)
 		g.Events = append(g.Events, e)

@@ -6,6 +6,7 @@ import (
 	"hexarena/eventstore"
 	"hexarena/projections"
 	"hexarena/projections/directory"
+	"hexarena/projections/health"
 	"hexarena/projections/leaderboard"
 	"hexarena/projections/matches"
 	"hexarena/projections/signedlog"
@@ -17,14 +18,15 @@ type Set struct {
 	Matches     *matches.Matches
 	Leaderboard *leaderboard.Leaderboard
 	SignedLog   *signedlog.SignedLog
+	Health      *health.Health
 }
 
 // New returns empty read models for a log.
 func New(log eventstore.Log) Set {
-	return Set{directory.New(), matches.New(), leaderboard.New(), signedlog.New(log)}
+	return Set{directory.New(), matches.New(), leaderboard.New(), signedlog.New(log), health.New()}
 }
 
 // All returns the models of the set.
 func (s Set) All() []projections.Model {
-	return []projections.Model{s.Directory, s.Matches, s.Leaderboard, s.SignedLog}
+	return []projections.Model{s.Directory, s.Matches, s.Leaderboard, s.SignedLog, s.Health}
 }
