@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -67,20 +68,17 @@ func (s *Server) registerBot(c *call, in *newBot) (rest.Bot, error) {
 	if err != nil {
 		return rest.Bot{}, err
 	}
-	return botBody(account, id)
+	return s.botBody(c, account, id)
 }
 
 func (s *Server) listBots(c *call, in *botsQuery) (rest.Bots, error) {
-	out := rest.Bots{Bots: []rest.Bot{}}
-	for _, b := range c.account.Bots {
-		if in.Mode == "" || b.Mode == in.Mode {
-			out.Bots = append(out.Bots, botOf(c.account, b))
-		}
-	}
-	return out, nil
+	bots := slices.DeleteFunc(slices.Clone(c.account.Bots), func(b owner.Bot) bool { return in.Mode != "" && b.Mode != in.Mode })
+	return rest.Bots{Bots: s.botBodies(c, c.account, bots)}, nil
 }
 
-func (s *Server) getBot(c *call, in *botPath) (rest.Bot, error) { return botBody(c.account, in.ID) }
+func (s *Server) getBot(c *call, in *botPath) (rest.Bot, error) {
+	return s.botBody(c, c.account, in.ID)
+}
 
 func (s *Server) changeBot(c *call, in *patchBot) (rest.Bot, error) {
 	change, err := owner.ParseBotChange(in.Body.Name, in.Body.URL, in.Body.Status)
@@ -106,7 +104,7 @@ func (s *Server) changeBot(c *call, in *patchBot) (rest.Bot, error) {
 	if err != nil {
 		return rest.Bot{}, err
 	}
-	return botBody(account, in.ID)
+	return s.botBody(c, account, in.ID)
 }
 
 func (s *Server) removeBot(c *call, in *botPath) (out nothing, err error) {
@@ -115,17 +113,24 @@ func (s *Server) removeBot(c *call, in *botPath) (out nothing, err error) {
 }
 
 // botBody returns one of an account's bots as its owner sees it.
-func botBody(a owner.Account, id string) (rest.Bot, error) {
+func (s *Server) botBody(c *call, a owner.Account, id string) (rest.Bot, error) {
 	b, ok := a.Bot(id)
 	if !ok {
 		return rest.Bot{}, owner.ErrBotUnknown
 	}
-	return botOf(a, b), nil
+	return s.botBodies(c, a, []owner.Bot{b})[0], nil
 }
 
-func botOf(a owner.Account, b owner.Bot) rest.Bot {
-	return rest.Bot{
-		ID: b.ID, OwnerID: a.ID, Name: b.Name, Mode: b.Mode, URL: b.URL,
-		Status: string(b.Status), CreatedAt: rest.FormatTime(b.CreatedAt),
+// botBodies returns bots of an account as their owner sees them.
+func (s *Server) botBodies(c *call, a owner.Account, bots []owner.Bot) []rest.Bot {
+	out := make([]rest.Bot, 0, len(bots))
+	seatings := s.seatingsOf(c.ctx, a, bots)
+	for _, b := range bots {
+		out = append(out, rest.Bot{
+			ID: b.ID, OwnerID: a.ID, Name: b.Name, Mode: b.Mode, URL: b.URL,
+			Status: string(b.Status), CreatedAt: rest.FormatTime(b.CreatedAt),
+			Health: s.healthOf(b), Seating: seatings[b.ID],
+		})
 	}
+	return out
 }

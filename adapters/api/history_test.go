@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/adapters/api"
+	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/projections/arenatest"
 )
@@ -114,6 +115,10 @@ type queue struct {
 
 func (q queue) Waiting(_ context.Context, mode string) (int, error) {
 	return q.waiting[mode], nil
+}
+
+func (q queue) Places(context.Context, string, []ladder.Candidate) ([]api.Place, error) {
+	return nil, errStopped
 }
 
 func (q queue) NextTick(time.Time) time.Time { return q.next }

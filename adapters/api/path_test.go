@@ -23,6 +23,7 @@ func TestOwnersWholePath(t *testing.T) {
 	bot := map[string]any{
 		"id": id, "ownerId": me.json["id"], "name": "Lovelace", "mode": "standard",
 		"url": "http://127.0.0.1:9001/play?x=1", "status": "active", "createdAt": "2026-09-06T12:00:00.124Z",
+		"health": nil, "seating": nil, // this arena has neither
 	}
 	require.Equal(t, bot, created.json)
 	require.Equal(t, []string{"http://127.0.0.1:9001/play?x=1"}, a.tried)
@@ -31,10 +32,10 @@ func TestOwnersWholePath(t *testing.T) {
 	require.Equal(t, map[string]any{"bots": []any{}}, signed.do(http.MethodGet, "/bots?mode=parley", nil).is(http.StatusOK).json)
 	require.Equal(t, bot, signed.do(http.MethodGet, "/bots/"+id, nil).is(http.StatusOK).json)
 
-	bot["status"] = "paused"
+	bot["status"], bot["seating"] = "paused", map[string]any{"state": "paused", "since": "2026-09-06T12:00:00.124Z", "until": nil, "matchId": nil, "reason": nil}
 	require.Equal(t, bot, signed.do(http.MethodPatch, "/bots/"+id, `{"status":"paused"}`).is(http.StatusOK).json)
 	require.Equal(t, bot, signed.do(http.MethodGet, "/bots/"+id, nil).is(http.StatusOK).json)
-	bot["status"], bot["name"] = "active", "Countess"
+	bot["status"], bot["name"], bot["seating"] = "active", "Countess", nil
 	require.Equal(t, bot, signed.do(http.MethodPatch, "/bots/"+id, `{"status":"active","name":"Countess"}`).is(http.StatusOK).json)
 	require.Len(t, a.tried, 1, "a change of name or status runs no deploy check")
 

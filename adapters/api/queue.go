@@ -9,11 +9,15 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// Queue counts the bots that are waiting for a table.
+// Queue counts the bots that are waiting for a table, and says when a bot gets its next
+// one.
 type Queue interface {
 	// Waiting returns the number of bots that are ready to be seated in a mode. The
 	// number may be up to one second old.
 	Waiting(ctx context.Context, mode string) (int, error)
+	// Places returns what the ladder of a mode knows about the next table of each bot,
+	// in the order of the bots.
+	Places(ctx context.Context, mode string, bots []ladder.Candidate) ([]Place, error)
 	// NextTick returns the time of the next seating, or the zero time if this
 	// process seats no tables.
 	NextTick(now time.Time) time.Time

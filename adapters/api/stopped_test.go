@@ -7,7 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"hexarena/adapters/api"
+	"hexarena/domain/health"
+	"hexarena/domain/ladder"
 	"hexarena/projections"
 	"hexarena/projections/leaderboard"
 	"hexarena/projections/matches"
@@ -37,6 +41,12 @@ func (stopped) From(string, string, int) ([]matches.Summary, bool, error) {
 
 func (stopped) Waiting(context.Context, string) (int, error) { return 0, errStopped }
 
+func (stopped) Places(context.Context, string, []ladder.Candidate) ([]api.Place, error) {
+	return nil, errStopped
+}
+
+func (stopped) Of(string) (health.Bot, error) { return health.Bot{}, errStopped }
+
 func (stopped) NextTick(time.Time) time.Time { return time.Time{} }
 
 func (stopped) Rows(string) ([]leaderboard.Row, error) { return nil, errStopped }
@@ -53,7 +63,9 @@ func (stopped) History(string) (api.BotHistory, bool, error) {
 // Endpoints that read a stopped read model respond with 503. The contract test compares
 // these responses with the OpenAPI document.
 func TestStoppedReadModelsAnswer503(t *testing.T) {
-	a := newArena(t, func(o *api.Options) { o.Matches, o.Leaderboard, o.Queue = stopped{}, stopped{}, stopped{} })
+	a := newArena(t, func(o *api.Options) {
+		o.Matches, o.Leaderboard, o.Queue, o.Health = stopped{}, stopped{}, stopped{}, stopped{}
+	})
 	for _, path := range []string{
 		"/matches", "/matches/m", "/matches/m/frames", "/live/m", "/live/m/stream",
 		"/leaderboard", "/leaderboard?at=2026-09-06T12:00:00Z", "/bots/b/history", "/queue",
@@ -65,4 +77,6 @@ func TestStoppedReadModelsAnswer503(t *testing.T) {
 	ada.do(http.MethodGet, "/bots/"+bot+"/matches/m/decisions", nil).is(http.StatusServiceUnavailable, "out_of_date")
 	ada.do(http.MethodGet, "/bots/"+bot+"/decisions", nil).is(http.StatusServiceUnavailable, "out_of_date")
 	ada.do(http.MethodGet, "/bots", nil).is(http.StatusOK)
+	shown := ada.do(http.MethodGet, "/bots/"+bot, nil).is(http.StatusOK).json
+	require.Equal(t, []any{nil, nil}, []any{shown["health"], shown["seating"]}, "owners can still manage their bots")
 }

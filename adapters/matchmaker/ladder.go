@@ -143,6 +143,16 @@ func (l *Ladder) Waiting(candidates []ladder.Candidate, now time.Time) int {
 	return l.state.Waiting(candidates, tick)
 }
 
+// Next returns the state of a bot, and when its rest ends or has ended. It does not
+// read the log.
+func (l *Ladder) Next(c ladder.Candidate) (b ladder.Bot, restsUntil time.Time) {
+	c.StatusChanged = c.StatusChanged.UTC().Truncate(time.Millisecond)
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	b = l.state.Bot(c.BotID)
+	return b, b.RestsUntil(c, l.options.Rest.Truncate(time.Millisecond))
+}
+
 // Unfinished lists the matches that have been neither rated nor voided, in the order in
 // which they were seated.
 func (l *Ladder) Unfinished(ctx context.Context) (unfinished []ladder.Seating, err error) {

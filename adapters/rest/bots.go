@@ -1,5 +1,7 @@
 package rest
 
+import "hexarena/domain/health"
+
 // Bot is a bot as its owner sees it.
 type Bot struct {
 	ID        string `json:"id"`
@@ -9,6 +11,48 @@ type Bot struct {
 	URL       string `json:"url" format:"uri"`
 	Status    string `json:"status" enum:"active,paused"`
 	CreatedAt string `json:"createdAt" format:"date-time"`
+
+	Health  *BotHealth  `json:"health" doc:"Whether the bot works. Null while the arena cannot tell."`
+	Seating *BotSeating `json:"seating" doc:"When the bot gets its next table. Null while the arena cannot tell."`
+}
+
+// BotHealth says whether a bot works (docs/protocol.md, "Health").
+type BotHealth struct {
+	State     string    `json:"state" enum:"untested,ok,failing,unreachable"`
+	Since     string    `json:"since" format:"date-time" doc:"When the state began. For an untested bot, this is its registration."`
+	LastError *BotError `json:"lastError" doc:"The latest failed decision, or null."`
+	Recent    BotRecent `json:"recent"`
+}
+
+// BotError is a failed decision.
+type BotError struct {
+	MatchID string `json:"matchId"`
+	Seq     int    `json:"seq" minimum:"1" doc:"The seq of the event in the match."`
+	At      string `json:"at" format:"date-time"`
+	Code    string `json:"code" doc:"The code of the fault, the reason why the answer was illegal, or the cause of the timeout if nothing more is known."`
+	Message string `json:"message" doc:"The error as a sentence."`
+}
+
+// BotRecent counts what went wrong in a bot's last matches.
+type BotRecent = health.Recent
+
+// The states of BotSeating.
+const (
+	SeatingSuspended = "suspended"
+	SeatingPaused    = "paused"
+	SeatingPlaying   = "playing"
+	SeatingResting   = "resting"
+	SeatingWaiting   = "waiting"
+)
+
+// BotSeating says when a bot gets its next table. If several states apply, the first
+// in this list is shown.
+type BotSeating struct {
+	State   string  `json:"state" enum:"suspended,paused,playing,resting,waiting"`
+	Since   *string `json:"since" format:"date-time" doc:"When the state began; null for playing."`
+	Until   *string `json:"until" format:"date-time" doc:"When the rest ends; null for other states."`
+	MatchID *string `json:"matchId" doc:"The match that the bot plays; null for other states."`
+	Reason  *string `json:"reason" doc:"Why the operator suspended the bot or the account; null for other states, and if the operator gave no reason."`
 }
 
 // Bots lists an account's bots.

@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/semaphore"
 
+	"hexarena/adapters/api"
 	"hexarena/adapters/matchmaker"
+	"hexarena/domain/ladder"
 	"hexarena/eventstore"
 )
 
@@ -70,14 +73,36 @@ func (q queue) count(ctx context.Context, l *matchmaker.Ladder) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if q.arena.playing.Load() == nil {
-		ctx, cancel := context.WithTimeout(ctx, queueTime)
-		defer cancel()
-		if err := l.CatchUp(ctx); err != nil {
-			return 0, fmt.Errorf("%w: %w", eventstore.ErrUnavailable, err)
-		}
+	if err := q.catchUp(ctx, l); err != nil {
+		return 0, err
 	}
 	return l.Waiting(bots, time.Now()), nil
+}
+
+func (q queue) catchUp(ctx context.Context, l *matchmaker.Ladder) error {
+	if q.arena.playing.Load() != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, queueTime)
+	defer cancel()
+	if err := l.CatchUp(ctx); err != nil {
+		return fmt.Errorf("%w: %w", eventstore.ErrUnavailable, err)
+	}
+	return nil
+}
+
+// Places implements api.Queue.
+func (q queue) Places(ctx context.Context, mode string, bots []ladder.Candidate) ([]api.Place, error) {
+	l := q.arena.ladders[slices.Index(ladder.Modes, mode)]
+	if err := q.catchUp(ctx, l); err != nil {
+		return nil, err
+	}
+	places := make([]api.Place, len(bots))
+	for i, c := range bots {
+		b, restsUntil := l.Next(c)
+		places[i] = api.Place{MatchID: b.Match, Ended: b.Ended, RestsUntil: restsUntil}
+	}
+	return places, nil
 }
 
 // NextTick implements api.Queue.

@@ -88,6 +88,7 @@ type arena struct {
 	accounts  *accounts.Accounts
 	matches   list
 	board     rankings
+	health    botHealth
 	signedLog signedLogReader
 	heads     *ladderHeads
 	cosigners *witness.Client
@@ -248,6 +249,7 @@ func (a *arena) openModels(context.Context) error {
 	a.directory = directoryAdapter{models.Directory, runners[models.Directory]}
 	a.matches = list{models.Matches, runners[models.Matches]}
 	a.board = rankings{models.Leaderboard, runners[models.Leaderboard], a.directory}
+	a.health = botHealth{models.Health, runners[models.Health]}
 	a.signedLog = newSignedLogReader(models.SignedLog, runners[models.SignedLog])
 	a.heads = newLadderHeads(a.signedLog, a.signLadderHead, a.logger)
 	a.cosigners = witness.New(witness.Options{Witnesses: a.config.witnesses, Modes: ladder.Modes, Trees: ladderTrees{a.heads, a.signedLog}, Logger: a.logger})
@@ -349,7 +351,7 @@ func (a *arena) openServers(context.Context) error {
 	}
 	handler, err := api.New(api.Options{
 		Log: a.log, Auth: a.auth, ParsePublicKey: auth.ParsePublicKey, Checker: a.dialer(), Directory: a.directory,
-		Accounts: a.accounts, Matches: a.matches, Leaderboard: a.board, Live: a.live, Queue: newQueue(a), SeedKey: a.secrets.SeedKey,
+		Accounts: a.accounts, Matches: a.matches, Leaderboard: a.board, Live: a.live, Queue: newQueue(a), Health: a.health, SeedKey: a.secrets.SeedKey,
 		Beacon: a.beaconInfo(), SignedLog: a.signedLog, SignHead: a.signHead, Checkpoint: a.heads.Checkpoint, Cosigned: a.cosigners.Cosigned, LadderKey: a.ladderKey,
 		PlatformKey: a.public, BaseURL: a.baseURL, SecurityContact: a.SecurityContact, Limits: ratelimit.Defaults(), TrustedProxies: a.trustedProxies,
 		Now: time.Now, Logger: a.logger,

@@ -8,11 +8,13 @@ import (
 	"hexarena/adapters/api"
 	"hexarena/adapters/botwire"
 	"hexarena/adapters/referee"
+	botstate "hexarena/domain/health"
 	"hexarena/domain/ladder"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
 	"hexarena/projections"
 	"hexarena/projections/directory"
+	"hexarena/projections/health"
 	"hexarena/projections/leaderboard"
 	"hexarena/projections/matches"
 )
@@ -137,6 +139,19 @@ func (r rankings) History(botID string) (api.BotHistory, bool, error) {
 	h, ok, err := r.Leaderboard.History(botID)
 	b, _ := r.directory.Bot(botID)
 	return api.BotHistory{History: h, Name: b.Name, Owner: r.directory.Handle(b.OwnerID)}, ok, cmp.Or(r.err(), err)
+}
+
+// botHealth is the health of the bots. It returns an error once its runner has
+// stopped.
+type botHealth struct {
+	*health.Health
+	runner *projections.Runner
+}
+
+// Of implements api.Health.
+func (h botHealth) Of(botID string) (botstate.Bot, error) {
+	b, err := h.Health.Of(botID)
+	return b, cmp.Or(h.runner.Err(), err)
 }
 
 // spread implements web.Options.Spread. Pages do not show an unknown spread.

@@ -135,7 +135,16 @@ func (l Ladder) MaySeat(c Candidate, t Tick) bool {
 // rested reports whether b's rest after its latest match is over. The rest is
 // longer after many misses. A bot that has not played needs no rest.
 func (b Bot) rested(c Candidate, t Tick) bool {
-	return b.Ended.IsZero() || !t.Now.Before(b.Ended.Add(b.Streak(c.StatusChanged).rest(t.Rest)))
+	return !t.Now.Before(b.RestsUntil(c, t.Rest))
+}
+
+// RestsUntil returns the end of b's rest after its latest match. It returns the zero
+// time for a bot that has not played. usual is the mode's normal rest.
+func (b Bot) RestsUntil(c Candidate, usual time.Duration) time.Time {
+	if b.Ended.IsZero() {
+		return time.Time{}
+	}
+	return b.Ended.Add(b.Streak(c.StatusChanged).rest(usual))
 }
 
 // tablesOf splits the ranked bots into tables, from the best bot down.

@@ -228,3 +228,12 @@ func TestAnEventListsTheBotsThatWait(t *testing.T) {
 	require.Equal(t, []string{"bot-0000", "bot-0002", "bot-0003", "bot-0004", "bot-0005", "bot-0006"}, listed)
 	require.Equal(t, [][]string{listed[:4]}, tablesIn(events))
 }
+
+func TestRestsUntil(t *testing.T) {
+	ended := time.Date(2026, 11, 24, 14, 0, 0, 0, time.UTC)
+	require.Zero(t, Bot{}.RestsUntil(Candidate{}, time.Minute), "a bot that has not played")
+	require.Equal(t, ended.Add(time.Minute), Bot{Ended: ended}.RestsUntil(Candidate{}, time.Minute))
+	missed := Bot{Ended: ended, Misses: manyMisses, MissedSince: ended}
+	require.Equal(t, ended.Add(missedRest), missed.RestsUntil(Candidate{}, time.Minute))
+	require.Equal(t, ended.Add(time.Minute), missed.RestsUntil(Candidate{StatusChanged: ended}, time.Minute), "earlier misses do not count")
+}

@@ -13,7 +13,8 @@ type Account struct {
 	Bots        []Bot  // in order of registration, without removed ones
 	Sessions    []Session
 	Suspended   bool
-	Deleted     bool // if true, only ID, AddressHash and Handle remain, until the address and the handle are released
+	Why         string // the operator's reason for the suspension; empty if not suspended
+	Deleted     bool   // if true, only ID, AddressHash and Handle remain, until the address and the handle are released
 
 	former      []formerHandle
 	notices     []time.Time // sent within the last NoticeWindow

@@ -31,6 +31,7 @@ type Bot struct {
 	StatusSince time.Time // time of the latest change of Status
 	PausedBy    string    // ByOwner or ByMisses; empty if not paused; a suspension does not change it
 	Suspended   bool      // by the operator; applies only to this bot
+	Why         string    // the operator's reason for the suspension of this bot; empty if not suspended
 	Notified    bool      // whether its owner received the email about the latest pause for misses
 }
 

@@ -25,10 +25,10 @@ func Evolve(a Account, e Event, at time.Time) Account {
 	case APIKeyRevoked:
 		a = a.keyRevoked(e, at)
 	case Suspended:
-		a.Suspended = true
+		a.Suspended, a.Why = true, e.Reason
 		a.Bots = a.settled(at)
 	case Restored:
-		a.Suspended = false
+		a.Suspended, a.Why = false, ""
 		a.Bots = a.settled(at)
 	case Deleted:
 		return Account{ID: a.ID, AddressHash: a.AddressHash, Handle: a.Handle, former: a.former, Deleted: true}
@@ -70,7 +70,7 @@ func (a Account) evolveBots(e Event, at time.Time) []Bot {
 	case BotURLChanged:
 		return changeBot(a.Bots, e.BotID, func(b *Bot) { b.URL = e.URL })
 	case BotPaused:
-		return status(e.BotID, func(b *Bot) { b.pause(e.By) })
+		return status(e.BotID, func(b *Bot) { b.pause(e.By, e.Reason) })
 	case BotUnpaused:
 		return status(e.BotID, func(b *Bot) { b.unpause(e.By) })
 	case BotRemoved:
@@ -79,9 +79,9 @@ func (a Account) evolveBots(e Event, at time.Time) []Bot {
 	return a.Bots
 }
 
-func (b *Bot) pause(by string) {
+func (b *Bot) pause(by, reason string) {
 	if by == ByOperator {
-		b.Suspended = true
+		b.Suspended, b.Why = true, reason
 		return
 	}
 	b.PausedBy, b.Notified = cmp.Or(by, ByOwner), false
@@ -89,7 +89,7 @@ func (b *Bot) pause(by string) {
 
 func (b *Bot) unpause(by string) {
 	if by == ByOperator {
-		b.Suspended = false
+		b.Suspended, b.Why = false, ""
 		return
 	}
 	b.PausedBy, b.Notified = "", false

@@ -37,6 +37,7 @@ var schemaNames = map[reflect.Type]string{
 	reflect.TypeFor[rest.Bots]():               "ListBotsOutput",
 	reflect.TypeFor[rest.NewBot]():             "RegisterBotInput",
 	reflect.TypeFor[rest.BotPatch]():           "ChangeBotInput",
+	reflect.TypeFor[rest.BotRecent]():          "BotRecent",
 	reflect.TypeFor[rest.Check]():              "CheckBotOutput",
 	reflect.TypeFor[rest.Step]():               "CheckStep",
 	reflect.TypeFor[rest.Decision]():           "Decision",
