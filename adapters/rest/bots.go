@@ -55,6 +55,21 @@ type BotSeating struct {
 	Reason  *string `json:"reason" doc:"Why the operator suspended the bot or the account; null for other states, and if the operator gave no reason."`
 }
 
+// Words says the same in words, such as "resting until 14:03". clock formats a time.
+func (s BotSeating) Words(clock func(time string) string) string {
+	switch {
+	case s.Reason != nil:
+		return s.State + ": " + *s.Reason
+	case s.Until != nil:
+		return s.State + " until " + clock(*s.Until)
+	case s.Since == nil:
+		return s.State
+	case s.State == SeatingWaiting:
+		return "waiting for a table since " + clock(*s.Since)
+	}
+	return s.State + " since " + clock(*s.Since)
+}
+
 // Bots lists an account's bots.
 type Bots struct {
 	Bots []Bot `json:"bots" nullable:"false"`

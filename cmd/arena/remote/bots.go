@@ -17,7 +17,7 @@ import (
 type botsCmd struct {
 	List    botsList    `cmd:"" help:"List your bots."`
 	Add     botsAdd     `cmd:"" help:"Register a bot, which must pass the deploy check."`
-	Show    namedBot    `cmd:"" help:"Show a bot."`
+	Show    botsShow    `cmd:"" help:"Show a bot, its health and its latest error."`
 	Log     botsLog     `cmd:"" help:"Show a bot's decisions in a match, and why it got strikes."`
 	History botsHistory `cmd:"" help:"List a bot's matches, with its placements and ratings."`
 	Check   botsCheck   `cmd:"" help:"Run the deploy check."`
@@ -29,7 +29,7 @@ type botsCmd struct {
 }
 
 func printBot(w io.Writer, b rest.Bot) {
-	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", client.OneLine(b.Name), b.Mode, b.Status, client.OneLine(b.URL), b.ID)
+	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", client.OneLine(b.Name), b.Mode, b.Status, client.OneLine(b.URL), b.ID, healthState(b), seatingWords(b))
 }
 
 type botsList struct {
@@ -68,9 +68,23 @@ type namedBot struct {
 	Bot string `arg:"" help:"The bot, by its id or its name."`
 }
 
-// botCalls maps each command whose only argument is a bot to its call.
+// botsShow is `arena bots show`.
+type botsShow struct{ namedBot }
+
+// Run prints a bot with its health.
+func (c botsShow) Run(ctx context.Context, s *session) error {
+	id, err := s.botID(ctx, c.Bot)
+	if err != nil {
+		return err
+	}
+	return askAndShow(ctx, s, get(owner.BotsRead, "/bots/"+id), func(w io.Writer, b rest.Bot) {
+		printBot(w, b)
+		printHealth(w, b, s.base)
+	})
+}
+
+// botCalls maps each command that changes the status of a bot to its call.
 var botCalls = map[string]request{
-	"show":    {scope: owner.BotsRead, method: http.MethodGet},
 	"pause":   {scope: owner.BotsWrite, method: http.MethodPatch, body: rest.BotPatch{Status: new("paused")}},
 	"unpause": {scope: owner.BotsWrite, method: http.MethodPatch, body: rest.BotPatch{Status: new("active")}},
 }

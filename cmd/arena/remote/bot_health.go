@@ -1,0 +1,53 @@
+package remote
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"hexarena/adapters/client"
+	"hexarena/adapters/rest"
+)
+
+// unknown is printed if the arena cannot tell.
+const unknown = "unknown"
+
+func healthState(b rest.Bot) string {
+	if b.Health == nil {
+		return unknown
+	}
+	return b.Health.State
+}
+
+func seatingWords(b rest.Bot) string {
+	if b.Seating == nil {
+		return unknown
+	}
+	return client.OneLine(b.Seating.Words(minuteOf))
+}
+
+// printHealth prints the health of a bot of the arena at base.
+func printHealth(w io.Writer, b rest.Bot, base string) {
+	h := b.Health
+	if h == nil {
+		return
+	}
+	fmt.Fprintf(w, "%s since %s\n", h.State, minuteOf(h.Since))
+	if e := h.LastError; e != nil {
+		fmt.Fprintf(w, "latest error, %s: %s (%s)\n", minuteOf(e.At), client.OneLine(e.Message), e.Code)
+		fmt.Fprintf(w, "see %s/watch/%s#%d\n", base, e.MatchID, e.Seq)
+	}
+	if r := h.Recent; r.Matches > 0 {
+		fmt.Fprintf(w, "in the last %d matches: strikes %d (timeouts %d, illegal answers %d), resigned %d, missed %d\n",
+			r.Matches, r.Strikes, r.Timeouts, r.Illegal, r.Resigned, r.Missed)
+	}
+}
+
+// minuteOf formats a time of the API to the minute.
+func minuteOf(text string) string {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return client.OneLine(text)
+	}
+	return t.UTC().Format("2006-01-02 15:04 UTC")
+}
