@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"hexarena/adapters/rest"
 )
 
 // chooseTheme stores the reader's theme in a cookie, and redirects back to the page
@@ -39,6 +41,7 @@ func funcs(a *assets) template.FuncMap {
 		"under":     strings.HasPrefix,
 		"clean":     clean,
 		"sentence":  sentence,
+		"seating":   seating,
 		"shortTime": shortTime,
 		"hour":      hour,
 		"longTime":  longTime,
@@ -100,6 +103,11 @@ func sentence(detail string) string {
 		return detail
 	}
 	return detail + "."
+}
+
+// seating says in a sentence when a bot gets its next table.
+func seating(s *rest.BotSeating) string {
+	return sentence(s.Words(func(at string) string { return formatTime(at, "2 Jan 15:04 UTC") }))
 }
 
 // shortTime, longTime and date format a time from the API in UTC. For any other text,
