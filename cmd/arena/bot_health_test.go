@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"nhooyr.io/websocket"
+
+	"hexarena/adapters/client"
+	"hexarena/adapters/rest"
+	"hexarena/cmd/arena/demo"
+	"hexarena/cmd/arena/remote"
+	"hexarena/domain/ladder"
+	"hexarena/projections/matches"
+)
+
+// ailing is an arena whose bot "dead" is a process of its own, and whose bot
+// "striking" breaks the rules while strikes is set.
+type ailing struct {
+	*testArena
+	t       *testing.T
+	owner   *demo.Owner
+	dead    *process
+	address string // of the bot "dead"
+	strikes atomic.Bool
+}
+
+func newAiling(t *testing.T) *ailing {
+	a := &ailing{t: t, testArena: newTestArena(t, "--tick", "250ms", "--rest-standard", "0s", "--decision-standard", "2s")}
+	a.start("--no-play")
+	a.revive("127.0.0.1:0")
+	striking := newTestBot(t, "striking")
+	striking.conduct = func(ctx context.Context, conn *websocket.Conn, d decision) error {
+		if !a.strikes.Load() {
+			return conn.Write(ctx, websocket.MessageText, d.answer)
+		}
+		if d.Kind == "setup" {
+			return conn.Write(ctx, websocket.MessageText, misplaced(d))
+		}
+		return conn.Write(ctx, websocket.MessageText, contrary(d))
+	}
+	a.join(striking, newTestBot(t, "good"), newTestBot(t, "better"))
+	a.owner = a.owners[0]
+	a.must(a.owner.Register(t.Context(), "dead", ladder.Standard, "http://"+a.address))
+	a.stop()
+	return a
+}
+
+// revive starts the bot "dead" at an address.
+func (a *ailing) revive(address string) {
+	a.t.Helper()
+	a.dead = launch(a.t, "bot", "greedy", "--listen", address, "--think", "1ms")
+	a.address = a.dead.await(`http://(\S+)\n`)[1]
+}
+
+func (a *ailing) bot(name string) rest.Bot {
+	a.t.Helper()
+	var list rest.Bots
+	a.must(a.owner.Call(a.t.Context(), http.MethodGet, "/bots", nil, &list))
+	i := slices.IndexFunc(list.Bots, func(b rest.Bot) bool { return b.Name == name })
+	require.GreaterOrEqual(a.t, i, 0)
+	return list.Bots[i]
+}
+
+func (a *ailing) becomes(name, state string) rest.Bot {
+	a.t.Helper()
+	eventually(a.t, name+" is "+state, func() bool { return a.bot(name).Health.State == state })
+	return a.bot(name)
+}
+
+// shown returns what `arena bots show` prints about a bot.
+func (a *ailing) shown(name string) string {
+	a.t.Helper()
+	file := filepath.Join(a.t.TempDir(), "key.pem")
+	der, err := x509.MarshalPKCS8PrivateKey(a.owner.Key)
+	a.must(err)
+	a.must(os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600))
+	return command(a.t, "bots", "show", name, "--arena", a.base(), "--key", file, "--key-id", a.owner.KeyID)
+}
+
+// dashboard signs the first owner in and returns the owner's dashboard.
+func (a *ailing) dashboard() string {
+	a.t.Helper()
+	c, err := client.New(client.Options{Base: a.base()})
+	a.must(err)
+	const address = "owner-1@example.org"
+	_, err = c.Call(a.t.Context(), http.MethodPost, "/sign-in", rest.SignIn{Email: address})
+	a.must(err)
+	token, err := remote.MailedToken(filepath.Join(a.data, "mail"), address)
+	a.must(err)
+	answer, err := c.Call(a.t.Context(), http.MethodPost, "/sign-in/confirm", rest.SignInConfirmation{Token: token})
+	a.must(err)
+	r, err := http.NewRequestWithContext(a.t.Context(), http.MethodGet, a.base()+"/dashboard", nil)
+	a.must(err)
+	for _, cookie := range answer.Cookies {
+		r.AddCookie(cookie)
+	}
+	page, err := http.DefaultClient.Do(r)
+	a.must(err)
+	defer page.Body.Close()
+	require.Equal(a.t, http.StatusOK, page.StatusCode)
+	text, err := io.ReadAll(page.Body)
+	a.must(err)
+	return string(text)
+}
+
+// A bot whose process is dead becomes unreachable in its first match. A bot that breaks
+// the rules becomes failing at the end of its second match. REST, the command and the
+// dashboard say so, also after a restart and a rebuild. Both bots recover.
+func TestFailingBotsAreShown(t *testing.T) {
+	t.Parallel()
+	a := newAiling(t)
+	a.strikes.Store(true)
+	a.dead.kill()
+	a.start()
+	require.Equal(t, "untested", a.bot("good").Health.State)
+	dead, striking := a.becomes("dead", "unreachable"), a.becomes("striking", "failing")
+	good := a.becomes("good", "ok")
+	require.NotNil(t, good.Seating)
+	a.retire()
+	a.finish(2)
+
+	played := a.list(matches.Completed)
+	slices.Reverse(played)
+	require.GreaterOrEqual(t, len(played), 2)
+	require.Less(t, dead.Health.Since, *played[0].EndedAt)
+	require.GreaterOrEqual(t, striking.Health.Since, *played[1].EndedAt)
+	if len(played) > 2 {
+		require.Less(t, striking.Health.Since, played[2].StartedAt)
+	}
+
+	dead, striking = a.bot("dead"), a.bot("striking")
+	require.Equal(t, "unreachable", dead.Health.LastError.Code)
+	require.Contains(t, dead.Health.LastError.Message, "no connection could be made")
+	require.Equal(t, len(played), dead.Health.Recent.Missed)
+	require.Equal(t, []int{3 * len(played), len(played), 0}, []int{striking.Health.Recent.Strikes, striking.Health.Recent.Resigned, striking.Health.Recent.Missed})
+	require.Equal(t, "paused", striking.Seating.State)
+	page := a.dashboard()
+	for _, b := range []rest.Bot{dead, striking} {
+		e := b.Health.LastError
+		moment := fmt.Sprintf("/watch/%s#%d", e.MatchID, e.Seq)
+		text := a.shown(b.Name)
+		require.Contains(t, text, b.Health.State+" since ")
+		require.Contains(t, text, e.Message+" ("+e.Code+")")
+		require.Contains(t, text, "see "+a.base()+moment+"\n")
+		require.Contains(t, page, `href="`+moment+`"`)
+		require.Contains(t, page, ">"+b.Health.State+"</span>")
+		r := a.record(e.MatchID)
+		i := slices.IndexFunc(r.Replay, func(ev event) bool { return ev.Seq == e.Seq })
+		require.GreaterOrEqual(t, i, 0)
+		require.Contains(t, []string{"timeout", "illegal"}, r.Replay[i].Kind)
+		require.Equal(t, b.ID, r.Players[*r.Replay[i].Seat].BotID)
+	}
+
+	a.stop()
+	a.must(os.Remove(filepath.Join(a.data, "projections", "health.db")))
+	a.revive(a.address)
+	a.strikes.Store(false)
+	a.start("--no-play")
+	eventually(t, "the rebuild is done", func() bool { return a.bot("dead").Health.State != "untested" })
+	require.Equal(t, []*rest.BotHealth{dead.Health, striking.Health}, []*rest.BotHealth{a.bot("dead").Health, a.bot("striking").Health})
+	a.stop()
+
+	a.start()
+	for _, o := range a.owners {
+		var list rest.Bots
+		a.must(o.Call(t.Context(), http.MethodGet, "/bots", nil, &list))
+		for _, b := range list.Bots {
+			a.must(o.Call(t.Context(), http.MethodPatch, "/bots/"+b.ID, rest.BotPatch{Status: new("active")}, nil))
+		}
+	}
+	a.becomes("dead", "ok")
+	a.becomes("striking", "ok")
+	require.Contains(t, a.dashboard(), ">ok</span>")
+}
