@@ -28,8 +28,9 @@ func TestSoakMutatedBytes(t *testing.T) {
 // folder holds the files of a log's folder, by name.
 type folder map[string]string
 
-// mutateAll uses the folders of a closed node and of a crashed node. At every n-th
-// byte of each file, it once changes the byte and once truncates the file there.
+// mutateAll uses the folders of a closed node and of a crashed node. For every n-th
+// byte of each file, it tries two changes to the byte, and truncates the file
+// before it.
 func mutateAll(t *testing.T, nth int) {
 	seed := logtest.Seed(t)
 	closed, crashed := smallLogs(t)
@@ -114,7 +115,8 @@ func (f folder) disk() (vfs.FS, error) {
 }
 
 // readAllOf opens a folder and reads all its events, first from the log and then
-// from each stream. If a step fails, the result how names that step.
+// from each stream. If a step fails, readAllOf returns the name of that step as
+// how.
 func readAllOf(f folder) (events []string, how string, err error) {
 	fs, err := f.disk()
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 // goroutines, where nothing can recover from the panic. Reads continue.
 //
 // Write-ahead logs are reused. A sync of an overwritten file is faster than a sync
-// of a new file. But old records remain in the file behind the new ones, so a
+// of a new file. But old records remain in the file after the new ones, so a
 // scavenge turns reuse off with SetRecreate.
 //
 // Markers come last. A marker names another file, so Create syncs the folder before

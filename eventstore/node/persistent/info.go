@@ -8,7 +8,7 @@ import (
 	api "github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
 )
 
-// measure counts messages, in total and since the last call to look.
+// measure counts messages, in total and since look was last called.
 type measure struct {
 	count  int64
 	before int64
@@ -32,7 +32,7 @@ func (m *measure) took(d time.Duration) {
 	m.next = (m.next + 1) % keptTimes
 }
 
-// look returns the total count, and the rate since the last call to look.
+// look returns the total count, and the rate since look was last called.
 func (m *measure) look() (count int64, perSecond int32) {
 	now := time.Now()
 	count = m.count - m.before

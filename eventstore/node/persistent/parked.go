@@ -20,7 +20,8 @@ type parkedMetadata struct {
 	Number uint64    `json:"subscriptionEventNumber,omitempty"`
 }
 
-// park writes the messages in parking to the parked stream and finishes them.
+// park writes the messages in the list g.parking to the parked stream, and finishes
+// them.
 func (g *group) park() error {
 	for {
 		g.mu.Lock()

@@ -18,7 +18,7 @@ type strategy interface {
 	// there is none.
 	pick(pin uint32) *consumer
 
-	// pin returns a number that is equal for messages that should go to the same
+	// pin returns the same number for all messages that should go to the same
 	// consumer.
 	pin(*streams.Reader, *record.Record) (uint32, error)
 

@@ -96,7 +96,7 @@ func (r *reader) follow(v storage.View, next uint64, live *bool) (uint64, error)
 	return next, r.caughtUp()
 }
 
-// noteLag sends a message to a live subscriber that has fallen behind.
+// noteLag tells a live subscriber if it has fallen behind.
 func (r *reader) noteLag(v storage.View, next uint64, live *bool) error {
 	end := uint64(v.Last + 1)
 	if !*live || end <= next || end-next <= fallBehind {

@@ -101,8 +101,8 @@ func (x Index) Value(key []byte) ([]byte, error) {
 	return append([]byte{}, value...), closer.Close()
 }
 
-// LastEntry returns the last revision of a stream that is not beyond the position
-// limit, and its position. It returns revision -1 if there is no such entry.
+// LastEntry returns the revision and position of a stream's last entry up to the
+// position limit. If there is no such entry, the revision is -1.
 func (x Index) LastEntry(stream string, limit uint64) (revision int64, position uint64, err error) {
 	entries, err := x.Entries(stream, 0, record.TombstoneRevision, limit)
 	if err != nil {
