@@ -27,10 +27,10 @@ type cached[F any] struct {
 	weight int // measured at the last release
 }
 
-// NewCache returns an empty cache. The cached folds together may weigh at most
-// limit. The function create returns the fold of a stream before its first event.
-// The cache weighs a fold each time its last user releases it, and immediately
-// evicts a fold that weighs 0.
+// NewCache returns an empty cache. The weights of all cached folds add up to at
+// most limit. The function create returns the fold of a stream before its first
+// event. The cache weighs a fold each time its last user releases it, and
+// immediately evicts a fold that weighs 0.
 func NewCache[F any](limit int, create func(StreamID) *F, weigh func(*F) int) *Cache[F] {
 	return &Cache[F]{limit: limit, create: create, weigh: weigh, byID: map[StreamID]*list.Element{}, recent: list.New()}
 }

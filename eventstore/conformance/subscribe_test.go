@@ -81,8 +81,9 @@ func (f *fixture) ofType(n int, name string) []eventstore.Event {
 	return events
 }
 
-// types filters by exact types. Because the server filters by prefixes, the test
-// also appends events whose types only begin with a selected type.
+// The case types tests a filter with exact types. Because the server filters by
+// prefixes, the test also appends events whose types only begin with a selected
+// type.
 func types(f *fixture) {
 	s, tag := f.stream(), "T"+strings.ReplaceAll(f.name, "-", "")
 	start := f.append(s, eventstore.NoStream, f.ofType(1, tag+"Seated")...)
@@ -110,9 +111,9 @@ func typesAndPrefixes(f *fixture) {
 	require.Equal(f.t, f.read(red, 3, eventstore.ReadOptions{}), sub.events(1))
 }
 
-// checkpoints appends many events that the filter leaves out. The subscription must
-// yield checkpoints, and a subscription that starts at a checkpoint must yield
-// every event after it.
+// The case checkpoints appends many events that the filter leaves out. The
+// subscription must yield checkpoints, and a subscription that starts at a
+// checkpoint must yield every event after it.
 func checkpoints(f *fixture) {
 	const filtered = 1500
 	noise, quiet := f.stream(), eventstore.StreamID(f.prefix()+"quiet")
@@ -142,8 +143,8 @@ func checkpoints(f *fixture) {
 	require.Equal(f.t, all, append(before, f.follow(f.ctx, at, filter).events(3-len(before))...))
 }
 
-// liveCheckpoints does what checkpoints does, but with a subscription that has
-// already caught up.
+// liveCheckpoints is like checkpoints, but with a subscription that has already
+// caught up.
 func liveCheckpoints(f *fixture) {
 	noise, quiet := f.stream(), eventstore.StreamID(f.prefix()+"quiet")
 	start := f.append(noise, eventstore.NoStream, f.events(1)...)

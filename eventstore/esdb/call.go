@@ -38,8 +38,8 @@ func (l *Log) retry(ctx context.Context, what string, once func() error) error {
 	}
 }
 
-// retryGap is the wait before the next try. The wait can be short because latest
-// limits how often new generations connect.
+// retryGap is the wait before the next try. The wait can be short because the
+// method latest limits how often new generations connect.
 func retryGap(tries int) time.Duration {
 	return min(250*time.Millisecond, time.Millisecond<<min(tries, 10))
 }

@@ -147,8 +147,8 @@ const beforeReconnect = "unexpected exception"
 
 // log returns a logger for the client. The client logs each error before it
 // reconnects, so the logger can act first. If an error shows that the server is
-// unavailable, the logger retires the generation. It also
-// blocks the client until no call is waiting for a connection.
+// unavailable, the logger retires the generation. It also blocks the client until
+// no call is waiting for a connection.
 func (g *generation) log(logger *slog.Logger) es.LoggingFunc {
 	return func(level es.LogLevel, format string, args ...any) {
 		if logger.Enabled(g.life, slog.LevelDebug) {

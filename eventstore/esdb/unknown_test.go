@@ -12,11 +12,10 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-// The proxy drops the acknowledgement of every append that was committed. Then the
-// append is sent again with the same ids and the same expected revision. In half of
-// the cases, the Log does so during the call. In the other half, the caller makes
-// the call again. The stream must be identical to one that was written without
-// faults.
+// The proxy drops the acknowledgement of every committed append. The append is then
+// sent again with the same ids and the same expected revision: in half of the cases
+// by the Log during the call, and in the other half by the caller in a second call.
+// The stream must be identical to one that was written without faults.
 func TestCommitUnknown(t *testing.T) {
 	t.Parallel()
 	const rounds = 12
@@ -44,8 +43,8 @@ func TestCommitUnknown(t *testing.T) {
 		rounds, byCaller, len(written))
 }
 
-// appendUnknown appends, and the first response is lost. If deadline is true, the
-// caller's context ends before the caller learns the outcome, and the caller
+// appendUnknown makes an append whose first response is lost. If deadline is true,
+// the caller's context ends before the caller learns the outcome, and the caller
 // appends again. The second result reports whether the caller appended again.
 func appendUnknown(t *testing.T, log *Log, p *outage.Proxy, id eventstore.StreamID, expected eventstore.Expected, batch []eventstore.Event, deadline bool) (eventstore.Appended, bool) {
 	t.Helper()
