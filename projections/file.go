@@ -43,7 +43,7 @@ type file struct {
 	removeOnClose bool                 // whether the file is damaged, so that closing it also removes it
 }
 
-// checkpoint says up to which position a model's rows include all events.
+// checkpoint holds the position up to which a model's rows include all events.
 type checkpoint struct {
 	position eventstore.Position
 	anchor   anchor // an event at or after the position

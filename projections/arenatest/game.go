@@ -111,8 +111,8 @@ func (g *Game) PlayOut() {
 	g.Play(math.MaxUint16)
 }
 
-// Claim appends the event that another referee has taken over the match. This event
-// is not public.
+// Claim appends the event of another referee taking over the match. This event is
+// not public.
 func (g *Game) Claim() {
 	g.arena.t.Helper()
 	g.Redial = nil

@@ -103,9 +103,10 @@ func (f *decisionLog) add(e match.Event, at time.Time, c Clock) {
 	f.follow(e, c.Used)
 }
 
-// closed folds an event. If the event closes a decision of the seat, closed returns
-// that decision. A failed decision is followed by an ActionPlayed event with the default
-// action. closed adds this action to the decision that is already in the list.
+// The method closed folds an event. If the event closes a decision of the seat, the
+// method returns that decision. A failed decision is followed by an ActionPlayed
+// event with the default action. The method adds this action to the decision that
+// is already in the list.
 func (f *decisionLog) closed(e match.Event) (Decision, bool) {
 	switch e := e.(type) {
 	case match.SeatResigned:

@@ -15,7 +15,7 @@ type channel struct {
 	feed   feed
 	newest map[string]numbered // the newest frame of each running match, by match id
 	ends   []numbered          // oldest first
-	lost   uint64              // ends with a lower number may have been dropped
+	lost   uint64              // end records with a lower number may have been dropped
 	moved  signal              // signals each record
 }
 
@@ -52,10 +52,9 @@ func (c *channel) addEnd(matchID string, record []byte) {
 	c.ends = append(c.ends, end)
 }
 
-// The method since returns the records for a slow reader that has read the channel
-// up to number n. These are the ends that came later, and the newest frame of each
-// match that has changed since then. If some of these ends have been dropped, since
-// returns false.
+// The method since returns the records for a slow reader that next needs record n:
+// the end records from n on, and the newest frame of each match that has a frame
+// from n on. It returns false if some of these end records have been dropped.
 func (c *channel) since(n uint64) ([][]byte, bool) {
 	if n < c.lost {
 		return nil, false

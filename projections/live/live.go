@@ -30,10 +30,10 @@ type Options struct {
 	// their ladders. The list must be up to date with all events that were stored
 	// before the call.
 	Running func(ctx context.Context) ([]string, error)
-	// Ended returns the summary of a match that its ladder has closed. at is the
-	// log position of the ladder's event. Ended waits until the match list also
-	// shows the match as closed. at is 0 if the hub has not seen the event and
-	// calls Ended because the match is missing from Running.
+	// Ended waits until the match list shows that the ladder has closed the match,
+	// and then returns the match's summary. The parameter at is the log position of
+	// the ladder's event. It is 0 if the hub has not seen the event and calls Ended
+	// because the match is missing from Running.
 	Ended  func(ctx context.Context, matchID string, at eventstore.Position) (matches.Summary, error)
 	Logger *slog.Logger
 }

@@ -48,8 +48,8 @@ func (l meddling) between(events iter.Seq2[eventstore.Recorded, error]) iter.Seq
 	}
 }
 
-// course is a match that the method step advances: from seated through started and
-// over to closed by its ladder.
+// course is a match that the method step advances through its states: seated,
+// started, over, and closed by its ladder.
 type course struct {
 	*arenatest.Game
 	closed bool

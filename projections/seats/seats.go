@@ -1,4 +1,4 @@
-// Package seats folds what each seat of a match did: its strikes, whether it
+// Package seats folds a match into a summary of each seat: its strikes, whether it
 // resigned or missed the match, its time and its ratings. The match list and the
 // leaderboard share this fold. It needs only the few types of events in Types, and
 // not the actions.
