@@ -98,9 +98,10 @@ func NewLadder(mode, platformKey string, watch ...string) *Ladder {
 	return l
 }
 
-// Add recomputes the next event of the stream. at is the event's time according to
-// the arena; the bots' rest begins at that time. Add returns a *LadderDifference if
-// the event differs, or another error if it cannot read the event.
+// Add recomputes the next event of the stream. The parameter at is the event's time
+// according to the arena. If the event ends a match, the bots' rest begins at that
+// time. Add returns a *LadderDifference if the event differs, or another error if
+// it cannot read the event.
 func (l *Ladder) Add(revision uint64, at time.Time, eventType string, data []byte) error {
 	mode := l.state.Mode()
 	if want := l.state.Version(); revision != want {

@@ -108,8 +108,8 @@ func (l *Ladder) repeat(e ladder.TablesSeated) *LadderDifference {
 	return nil
 }
 
-// candidates requires that every listed candidate is free and rested, and that the
-// candidates are listed in the same order as in want.
+// The method candidates requires that every listed candidate is free and rested,
+// and that the candidates are listed in the same order as in want.
 func (l *Ladder) candidates(e, want ladder.TablesSeated, t ladder.Tick) *LadderDifference {
 	if e.RestMs < 0 {
 		return differ("", fmt.Sprintf("a rest of %d ms", e.RestMs), "a rest of 0 ms or more")
@@ -152,8 +152,8 @@ func idAt(e ladder.TablesSeated, i int) string {
 	return e.Tables[i].MatchID
 }
 
-// round checks the round that a seating names. The round must belong to a trusted
-// chain, and must not have existed at the tick.
+// The method round checks the beacon round that a seating names. The round must
+// belong to a trusted chain, and must not have existed at the tick.
 func (l *Ladder) round(e ladder.TablesSeated) *LadderDifference {
 	if e.Beacon == nil || len(l.Beacons) == 0 {
 		return nil
@@ -172,8 +172,8 @@ func (l *Ladder) round(e ladder.TablesSeated) *LadderDifference {
 	return nil
 }
 
-// warnings counts the suspicious properties of a seating that follows the
-// rules.
+// The method warnings counts the suspicious properties of a seating that follows
+// the rules.
 func (l *Ladder) warnings(e ladder.TablesSeated, at time.Time) {
 	if e.Tick.Before(l.tick) {
 		l.warn(Backdated)
@@ -200,8 +200,9 @@ func (l *Ladder) warn(kind string) {
 	l.Totals.Warnings[kind] = w
 }
 
-// commitments recomputes the commitments of tables whose seed key is published.
-// A voided match has no record, so this is the only check of its commitment.
+// The method commitments recomputes the commitments of tables whose seed key is
+// published. A voided match has no record, so this is the only check of its
+// commitment.
 func (l *Ladder) commitments(e ladder.TablesSeated) *LadderDifference {
 	if l.SeedKeys == nil {
 		return nil

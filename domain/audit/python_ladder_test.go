@@ -56,8 +56,8 @@ type whole struct {
 
 // playWhole plays a ladder until a number of matches are rated. The ladder contains
 // ties, strikes, missed matches, reactivated bots, aborts for both reasons, and
-// matches that were voided because their beacon round did not appear. The files
-// contain records 0, every, 2·every and so on.
+// matches that were voided because their beacon round did not appear. If every is
+// n, the files contain only every n-th record, starting with the first one.
 func playWhole(t testing.TB, rated, every int) *whole {
 	t.Helper()
 	w := &whole{dir: t.TempDir(), beacon: signedBeacon()}

@@ -395,8 +395,9 @@ func (v *vectors) addRatings(t testing.TB) {
 	}
 }
 
-// shows reports whether a changed step changes the result of a match. If the step is
-// part of exp, shows first compares only the results of exp, which is faster.
+// The method shows reports whether a changed step changes the result of a match. If
+// the step is part of exp, the method first compares only the results of exp, which
+// is faster.
 func (s step) shows(before []rating.Rating, placements []int) bool {
 	if s >= log2eHigh && s <= libraryExp {
 		m := newStepwise(s, before, placements)

@@ -101,8 +101,8 @@ func (a *audit) beacon(p *match.Proof) {
 	a.round(p.Beacon, s)
 }
 
-// round checks that a round belongs to a trusted chain, that the chain signed it, and
-// that it did not exist at the tick.
+// The method round checks that a beacon round belongs to a trusted chain, that the
+// chain signed it, and that it did not exist at the tick.
 func (a *audit) round(r *beacon.Round, s *Seating) {
 	if len(a.evidence.Beacons) == 0 {
 		a.skipped(CheckBeacon, "no chain was given, so the round's signature was not checked")

@@ -103,8 +103,8 @@ func (w *walk) peek(check string, follows func() string) *event {
 	return e
 }
 
-// missing records a difference: the replay ends, or becomes unreadable, where an
-// event was expected.
+// The method missing records a difference: the replay ends, or becomes unreadable,
+// where an event was expected.
 func (w *walk) missing(check, follows string) {
 	if w.record.flaw != nil && w.next == len(w.record.events) {
 		w.audit.difference = w.record.flaw

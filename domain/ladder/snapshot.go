@@ -34,7 +34,7 @@ var ErrNoUse = errors.New("the snapshot cannot be used")
 type LadderSnapshotTaken struct {
 	Schema   int    `json:"schema"`
 	Mode     string `json:"mode"`
-	Revision uint64 `json:"revision"` // of the last event that it includes
+	Revision uint64 `json:"revision"` // revision of the last event that the snapshot includes
 	EventID  string `json:"eventId"`  // the id of that event; the snapshot is valid only if the event at this revision has this id
 	State    []byte `json:"state"`    // gzip of a State in JSON
 }

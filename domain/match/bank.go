@@ -17,9 +17,9 @@ const (
 )
 
 // MinBankDecisions is the shortest wall clock of a match with a time bank, as a
-// multiple of the time for one decision. Each of four seats may overdraw the bank by
-// less than the time for one decision. With this wall clock, that is at most 4 % of
-// it, and the bank leaves 5 % unused.
+// multiple of the time for one decision. Each of four seats may overdraw the bank
+// by less than the time for one decision. These overdrafts together are therefore
+// at most 4 % of the wall clock, and the bank leaves 5 % of it unused.
 const MinBankDecisions = 100
 
 // leastMs is the minimum time for a decision in each mode, in milliseconds. A seat

@@ -203,8 +203,9 @@ func (s *sitting) check() {
 	}
 }
 
-// policies draws one policy for each seat: it uses a fixed fraction of each deadline,
-// a random fraction, or all of it. Some seats redial first, and some never answer.
+// The function policies draws one policy for each seat. A policy uses a fixed
+// fraction of each deadline, a random fraction, or all of it. Some seats redial
+// first, and some never answer.
 func policies(t *rapid.T, rng *rand.Rand, seats int) (list []policy) {
 	for range seats {
 		part := rapid.SampledFrom([]int64{0, 1, 50, 90, 99, 100}).Draw(t, "percent of each deadline")
@@ -272,9 +273,9 @@ type ledger struct {
 	wall   int64 // the time played
 }
 
-// ask charges for the decisions that a match asks for. use chooses how much of its
-// deadline each decision uses. ask requires that the wall clock has not been reached,
-// and that only an offering seat overdraws its time.
+// ask charges for the decisions that a match asks for. The function use chooses how
+// much of its deadline each decision takes. ask requires that the wall clock has
+// not been reached, and that only an offering seat overdraws its time.
 func (l *ledger) ask(t require.TestingT, m *Match, use func(deadlineMs int64) Outcome) {
 	before, longest := l.clocks, int64(0)
 	outcomes := make([]Outcome, len(m.Asks()))

@@ -23,8 +23,8 @@ type Seat struct {
 // seed are derived from it.
 type Table struct {
 	Bots     []string `json:"bots"`     // bot ids in ladder order
-	Revision uint64   `json:"revision"` // of its TablesSeated
-	Index    int      `json:"index"`    // of its table in that event
+	Revision uint64   `json:"revision"` // revision of the table's TablesSeated
+	Index    int      `json:"index"`    // index of the table in that event
 	SeedKey  string   `json:"seedKey"`  // id of the seed key
 }
 

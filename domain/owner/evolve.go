@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Evolve returns a after e, which occurred at the given time. It never rejects
-// an event, and does not change a or anything that a points to.
+// Evolve returns the account a after the event e, which occurred at the given time.
+// It never rejects an event, and does not change a or anything that a points to.
 func Evolve(a Account, e Event, at time.Time) Account {
 	switch e := e.(type) {
 	case SignedUp:

@@ -32,10 +32,11 @@ type KeyClaim struct {
 	At      time.Time
 }
 
-// Claim announces that an account is about to register the public key. held means
-// that the account that made the last claim still holds the key. If that is another
-// account, and proved is false, Claim fails with ErrProofNeeded. proved means that
-// the claimant has proved that it has the private key.
+// Claim announces that an account is about to register the public key. The
+// parameter held says whether the account with the last claim still holds the key,
+// and proved says whether the claimant has proved that it has the private key. If
+// another account holds the key and proved is false, Claim fails with
+// ErrProofNeeded.
 func (p PublicKey) Claim(ownerID, keyID string, held, proved bool) ([]Event, error) {
 	if held && !proved && p.Last.OwnerID != ownerID {
 		return nil, ErrProofNeeded

@@ -10,7 +10,7 @@ import (
 
 var noon = time.Date(2026, 9, 6, 12, 0, 0, 0, time.UTC)
 
-// happened is an event and how long after noon it occurred.
+// happened is an event with the time that passed from noon until it occurred.
 type happened struct {
 	after time.Duration
 	event Event
@@ -42,7 +42,7 @@ func account(history ...[]happened) Account {
 	return fold(Evolve, all)
 }
 
-// then checks the result of a decision: its events or its error.
+// The function then checks the result of a decision: its events or its error.
 func then(t *testing.T, want []Event, refusal error, events []Event, err error) {
 	t.Helper()
 	if refusal != nil {

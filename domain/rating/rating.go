@@ -33,10 +33,10 @@ func (r Rating) Displayed() float64 {
 	return math.Round(float64(r.Ordinal()*10))/10 + 0 // + 0: never a negative zero
 }
 
-// Rate returns the ratings after a match, in the same order as the ratings
-// before. placements[i] is the placement of before[i]: 1 is the best, and equal
-// placements are a draw. Only the order of the placements matters. Both slices
-// must have the same length. Rate does not change its arguments.
+// Rate returns the ratings after a match, in the same order as the earlier ratings
+// in before. placements[i] is the placement of before[i]: 1 is the best, and equal
+// placements are a draw. Only the order of the placements matters. Both slices must
+// have the same length. Rate does not change its arguments.
 func Rate(before []Rating, placements []int) []Rating {
 	if len(before) != len(placements) {
 		panic("rating: the numbers of ratings and placements differ")
