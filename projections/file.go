@@ -226,13 +226,15 @@ func (f *file) close() error {
 	return errors.Join(errs...)
 }
 
-// unusable reports whether an error means that the file must be replaced.
+// The function unusable reports whether an error means that the file must be
+// replaced.
 func unusable(err error) bool {
 	var e *unusableError
 	return errors.As(err, &e) || damaged(err)
 }
 
-// damaged reports whether an error means that the file is not a valid database.
+// The function damaged reports whether an error means that the file is not a valid
+// database.
 func damaged(err error) bool {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {

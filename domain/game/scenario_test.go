@@ -63,7 +63,7 @@ func cities(seat uint8, vertices ...uint8) given {
 	}
 }
 
-// roads lays a seat's roads along a walk over vertices.
+// The function roads lays a seat's roads along a walk over vertices.
 func roads(seat uint8, walk ...uint8) given {
 	return func(s *State) {
 		for i := range len(walk) - 1 {

@@ -65,8 +65,8 @@ func (e DecisionTimedOut) KnownFault() Fault {
 // Fault returns the fault of the decision that a answers.
 func (a LateAnswer) Fault() Fault { return *late(a.LateMs) }
 
-// late returns the fault for an answer that arrived ms milliseconds after its
-// deadline.
+// The function late returns the fault for an answer that arrived ms milliseconds
+// after its deadline.
 func late(ms int64) *Fault {
 	return &Fault{Code: CodeLate, Message: "came " + thousands(ms) + " ms late"}
 }

@@ -39,7 +39,7 @@ func (r *fieldReader) fail(m *Malformed) {
 	}
 }
 
-// within returns the JSON pointer to a field of the action.
+// The function within returns the JSON pointer to a field of the action.
 func within(name string) string { return "/action/" + name }
 
 // wrongType reports a value whose JSON type is wrong.
@@ -109,8 +109,8 @@ func clip(raw string) string {
 	return raw
 }
 
-// typed returns a field if the first byte of its value is one of kinds. It
-// rejects other values. The parameter want names the type in the error message.
+// The method typed returns a field if the first byte of its value is one of kinds.
+// It rejects other values. The parameter want names the type in the error message.
 func (r *fieldReader) typed(name string, required bool, kinds, want string) (strictjson.Value, bool) {
 	v, ok := r.field(name, required)
 	if ok && strings.IndexByte(kinds, v.Kind()) < 0 {
@@ -141,8 +141,8 @@ func (r *fieldReader) turnType() game.Type {
 	return named(r, "type", game.ParseTurnType, game.ReasonUnknownType, "turn action")
 }
 
-// named reads a string that names something, such as a resource. It rejects
-// unknown names with the given reason.
+// The function named reads a string that names something, such as a resource. It
+// rejects unknown names with the given reason.
 func named[T any](r *fieldReader, field string, parse func(string) (T, bool), reason, what string) (v T) {
 	s, ok := r.text(field, true)
 	if !ok {
@@ -192,7 +192,8 @@ func (r *fieldReader) counts(name string, v strictjson.Value) game.Cards {
 	return cards
 }
 
-// fields reads the fields of the action a, except for talk. a.Type is already set.
+// The method fields reads the fields of the action a, except for talk. a.Type is
+// already set.
 func (r *fieldReader) fields(a *game.Action) {
 	switch a.Type {
 	case game.Setup:
@@ -225,7 +226,7 @@ func (r *fieldReader) fields(a *game.Action) {
 	}
 }
 
-// edges reads an array of one or two edges.
+// The method edges reads an array of one or two edges.
 func (r *fieldReader) edges(name string) [2]uint8 {
 	edges := [2]uint8{board.None, board.None}
 	v, ok := r.typed(name, true, "[", "an array")

@@ -12,7 +12,7 @@ import (
 	"hexarena/domain/seed"
 )
 
-// kinds lists the public kinds of events, with their seats.
+// The function kinds lists the public kinds of events, with their seats.
 func kinds(events []Event) []string {
 	var list []string
 	for _, e := range events {

@@ -39,7 +39,8 @@ type Bot struct {
 // not yet sent an email to its owner.
 func (b Bot) NoticeOwed() bool { return b.PausedBy == ByMisses && !b.Notified }
 
-// settled returns b with the status that its pauses and suspensions imply.
+// The method settled returns b with the status that its pauses and suspensions
+// imply.
 func (b Bot) settled(accountSuspended bool, at time.Time) Bot {
 	status := Active
 	if b.PausedBy != "" || b.Suspended || accountSuspended {

@@ -59,8 +59,8 @@ func (a Account) orderedBot(id, reason string) (Bot, string, error) {
 	return b, reason, nil
 }
 
-// ordered returns an order's reason without surrounding spaces. It checks that
-// the reason is not empty and that the account exists.
+// The method ordered returns an order's reason without surrounding spaces. It
+// checks that the reason is not empty and that the account exists.
 func (a Account) ordered(reason string) (string, error) {
 	reason = strings.TrimSpace(reason)
 	switch {

@@ -118,8 +118,8 @@ func (f *fixture) collect(events iter.Seq2[eventstore.Recorded, error]) []events
 	return all
 }
 
-// fails requires that a read fails, and returns its error. The read must yield the
-// error last.
+// The method fails requires that a read fails, and returns its error. The read must
+// yield the error last.
 func (f *fixture) fails(events iter.Seq2[eventstore.Recorded, error]) error {
 	f.t.Helper()
 	var failure error
@@ -153,7 +153,8 @@ func (w *follower) message() eventstore.Message {
 	return m
 }
 
-// events returns the next n events of the case. It skips all other messages.
+// The method events returns the next n events of the case. It skips all other
+// messages.
 func (w *follower) events(n int) []eventstore.Recorded {
 	w.f.t.Helper()
 	var events []eventstore.Recorded

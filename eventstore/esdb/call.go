@@ -175,8 +175,8 @@ func (l *Log) run(ctx context.Context, g *generation, release func(), f func(con
 	return nil
 }
 
-// guarded turns a panic of the client into an error. The client panics when it
-// gets a response that it does not expect.
+// The function guarded calls f and turns a panic of the client into an error. The
+// client panics when it gets a response that it does not expect.
 func guarded(f func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {

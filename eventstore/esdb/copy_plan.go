@@ -76,7 +76,8 @@ func (p *plan) note(e *es.RecordedEvent) {
 	p.total++
 }
 
-// expired reports whether an event is older than the $maxAge of its stream.
+// The method expired reports whether an event is older than the $maxAge of its
+// stream.
 func (p *plan) expired(s *planned, e *es.RecordedEvent) bool {
 	return s.limits.age > 0 && e.CreatedDate.Before(p.newest.Add(-s.limits.age))
 }
@@ -89,9 +90,9 @@ func (s *planned) took(e *es.RecordedEvent) {
 	}
 }
 
-// late reports whether the metadata must be copied after the events. This is true
-// if it sets $tb, because $tb is a revision, and revisions may differ in the
-// target.
+// The method late reports whether the metadata must be copied after the events.
+// This is true if it sets $tb, because $tb is a revision, and revisions may differ
+// in the target.
 func (s *planned) late() bool { return s.limits.truncate > 0 }
 
 // metadata returns the metadata for the target. The result is final once all

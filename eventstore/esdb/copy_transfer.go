@@ -53,8 +53,8 @@ func (c *copier) transfer(ctx context.Context) error {
 	return c.finish(ctx)
 }
 
-// surveyed reads the source again and yields the surveyed events that must be
-// copied.
+// The method surveyed reads the source again and yields the surveyed events that
+// must be copied.
 func (c *copier) surveyed(ctx context.Context) iter.Seq2[*es.RecordedEvent, error] {
 	return func(yield func(*es.RecordedEvent, error) bool) {
 		if c.last == nil {

@@ -25,9 +25,9 @@ func code(err error) es.ErrorCode {
 	return es.ErrorCodeUnknown
 }
 
-// definite reports whether an error is a decision of the server, so that a retry
-// would get the same result. After any other error, the outcome is unknown: the
-// server may have stored an append even if its response was lost.
+// The function definite reports whether an error is a decision of the server, so
+// that a retry would get the same result. After any other error, the outcome is
+// unknown: the server may have stored an append even if its response was lost.
 func definite(err error) bool {
 	switch code(err) {
 	case es.ErrorCodeWrongExpectedVersion, es.ErrorCodeStreamDeleted, es.ErrorCodeResourceNotFound,
@@ -44,11 +44,12 @@ func definite(err error) bool {
 	return tooLarge(err) || errors.As(err, new(panicked))
 }
 
-// unavailable reports whether an error means that the connection is lost or the
-// server is unavailable.
+// The function unavailable reports whether an error means that the connection is
+// lost or the server is unavailable.
 func unavailable(err error) bool { return status.Code(err) == codes.Unavailable }
 
-// answered reports whether the outcome of a call shows that the server responds.
+// The function answered reports whether the outcome of a call shows that the server
+// responds.
 func answered(err error) bool {
 	return err == nil || definite(err) && !errors.As(err, new(panicked))
 }

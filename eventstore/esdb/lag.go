@@ -61,7 +61,8 @@ func (c lagCollector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// lags returns the number of open subscriptions and the longest lag of each filter.
+// The method lags returns the number of open subscriptions and the longest lag of
+// each filter.
 func (m *metrics) lags() (open map[string]int, behind map[string]time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -118,7 +119,7 @@ func (s *lag) took(came time.Time, caughtUp bool) {
 	s.live = s.live || caughtUp
 }
 
-// dropped records that the subscription has lost its connection and the
+// The method dropped records that the subscription has lost its connection and the
 // messages that were waiting.
 func (s *lag) dropped() {
 	s.mu.Lock()

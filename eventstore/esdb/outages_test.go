@@ -32,8 +32,8 @@ const (
 // TestOutagesOfAnHour and "make soak" use allowedOverrun instead.
 const looseOverrun = 1500 * time.Millisecond
 
-// soaking reports whether "make soak" started the test. The machine must then be
-// otherwise idle.
+// The function soaking reports whether "make soak" started the test. The machine
+// must then be otherwise idle.
 func soaking() bool { return os.Getenv("ARENA_SOAK") != "" }
 
 func requireOverrun(t *testing.T, overrun time.Duration, what string) {

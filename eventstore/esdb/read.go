@@ -75,9 +75,9 @@ func (l *Log) ReadAll(ctx context.Context, start eventstore.Position, opt events
 	})
 }
 
-// stored yields the events of $all as they are stored, starting at a position and
-// including system events. It requests one page after another. After an outage it
-// continues after the last event that it yielded.
+// The method stored yields the events of $all as they are stored, starting at a
+// position and including system events. It requests one page after another. After
+// an outage it continues after the last event that it yielded.
 func (l *Log) stored(ctx context.Context, from es.AllPosition, d es.Direction, pageSize func() uint64) iter.Seq2[*es.RecordedEvent, error] {
 	return func(yield func(*es.RecordedEvent, error) bool) {
 		var last *es.Position // position of the last event that was yielded; the next page begins with the same event
@@ -132,8 +132,8 @@ func drain(events *es.ReadStream, err error, emit func(*es.RecordedEvent) bool) 
 	}
 }
 
-// ended returns nil if the error means the end of a read or a stream that does not
-// exist. It returns any other error unchanged.
+// The function ended returns nil if the error means the end of a read or a stream
+// that does not exist. It returns any other error unchanged.
 func ended(err error) error {
 	if errors.Is(err, io.EOF) || code(err) == es.ErrorCodeResourceNotFound {
 		return nil

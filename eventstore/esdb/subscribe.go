@@ -146,9 +146,9 @@ func (s *subscription) options() es.SubscribeToAllOptions {
 	}
 }
 
-// dropped returns the error for the end of a subscription. A subscription never
-// ends without a reason, so dropped returns an error even if the client's error
-// is nil.
+// The function dropped returns the error for the end of a subscription. A
+// subscription never ends without a reason, so the result is an error even if the
+// client's error is nil.
 func dropped(err error) error {
 	if err == nil {
 		return errors.New("the server dropped the subscription")

@@ -164,8 +164,8 @@ func (l *Log) watch(g *generation) {
 	}
 }
 
-// answers probes the server and reports whether the server sent any response
-// during the probe.
+// The method answers probes the server and reports whether the server sent any
+// response during the probe.
 func (l *Log) answers(g *generation) bool {
 	ctx, cancel := context.WithTimeout(l.closing, l.pace.probe)
 	defer cancel()

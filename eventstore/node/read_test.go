@@ -71,7 +71,7 @@ func TestReadReturnsTheAppendedEvents(t *testing.T) {
 	})
 }
 
-// positions returns the positions of all events.
+// The method positions returns the positions of all events.
 func (f *fixture) positions(asked ...asking) []uint64 {
 	f.t.Helper()
 	positions := []uint64{}

@@ -40,7 +40,7 @@ func (l *countedLog) set(change func()) {
 	change()
 }
 
-// counted returns the number of reads that f makes.
+// The method counted returns the number of reads that f makes.
 func (l *countedLog) counted(f func()) int {
 	l.set(func() { l.reads = 0 })
 	f()
@@ -111,7 +111,8 @@ func load(t require.TestingT, a *Accounts, ownerID string) owner.Account {
 	return account
 }
 
-// folded returns the account that results from folding its stream in the log.
+// The function folded returns the account that results from folding its stream in
+// the log.
 func folded(t require.TestingT, log eventstore.Log, ownerID string) owner.Account {
 	account, _, err := kind.Load(context.Background(), log, streamOf(ownerID), owner.Account{})
 	require.NoError(t, err)
@@ -298,7 +299,7 @@ func TestRacingProcessesKeepTheBotLimit(t *testing.T) {
 	require.Len(t, folded(t, log, "ada").Bots, owner.BotLimit)
 }
 
-// cached returns which of the given accounts are in the cache.
+// The function cached returns which of the given accounts are in the cache.
 func cached(a *Accounts, ids ...string) (found []string) {
 	for _, id := range ids {
 		if _, ok := a.cached.Find(streamOf(id)); ok {

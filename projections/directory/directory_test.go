@@ -129,7 +129,8 @@ func TestKeysAndHandles(t *testing.T) {
 	}
 }
 
-// registrations returns the ids of all keys that have the same public key.
+// The method registrations returns the ids of all keys that have the same public
+// key.
 func (w *followed) registrations(n byte) string {
 	var ids []string
 	for _, k := range w.dir.KeysOf(key("", n).PublicKey) {

@@ -148,7 +148,8 @@ func (f *decisionLog) explain(d *Decision) {
 	}
 }
 
-// malformed explains a malformed answer. It returns nil for other timeouts.
+// The function malformed explains a malformed answer. It returns nil for other
+// timeouts.
 func malformed(e match.DecisionTimedOut) *match.Malformed {
 	kind, ok := game.ParseKind(e.Kind)
 	if e.Answer == nil || !ok {
@@ -157,8 +158,8 @@ func malformed(e match.DecisionTimedOut) *match.Malformed {
 	return match.ExplainMalformed(kind, e.Decision, *e.Answer)
 }
 
-// limits returns the time limits of the latest request, minus the time spent
-// redialing.
+// The method limits returns the time limits of the latest request, minus the time
+// spent redialing.
 func (f *decisionLog) limits(redial []int64) (deadlineMs int64, bankMs *int64) {
 	a := f.allowed
 	if redial != nil {

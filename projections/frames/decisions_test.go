@@ -86,8 +86,9 @@ func checkDecisions(t *testing.T, h frames.History, requests map[int]match.Reque
 	}
 }
 
-// fits checks a decision against the event that closed it. If the decision failed,
-// fits also checks it against the default action after that event.
+// The function fits checks a decision against the event that closed it. If the
+// decision failed, the function also checks it against the default action after
+// that event.
 func fits(d frames.Decision, closing match.PublicEvent, h frames.History) error {
 	want := frames.Decision{ID: d.ID, Seq: d.Seq, At: d.At, Kind: d.Kind, Request: d.Request, Outcome: d.Outcome}
 	switch data := closing.Data.(type) {
@@ -259,7 +260,8 @@ func matchWithTimeouts(t *testing.T) (*arenatest.Game, frames.History, eventstor
 	panic("unreachable")
 }
 
-// timeouts returns the first malformed answer and the first other timeout.
+// The function timeouts returns the first malformed answer and the first other
+// timeout.
 func timeouts(h frames.History, details match.Details) (malformed, other *frames.Decision) {
 	for seat := range h.Started.Seats {
 		for _, d := range h.Decisions(seat, nil, details) {

@@ -21,7 +21,7 @@ import (
 	"hexarena/projections/frames"
 )
 
-// started returns a match that has started, and its log.
+// The function started returns a match that has started, and its log.
 func started(t *testing.T, names ...string) (*arenatest.Game, *memory.Log) {
 	t.Helper()
 	log := memory.New()
@@ -38,8 +38,8 @@ func read(t *testing.T, log eventstore.Log, g *arenatest.Game) frames.History {
 	return h
 }
 
-// whole returns an ended match that another referee claimed while it was
-// running.
+// The function whole returns an ended match that another referee claimed while it
+// was running.
 func whole(t *testing.T, names ...string) (*arenatest.Game, frames.History) {
 	t.Helper()
 	g, log := started(t, names...)
@@ -49,7 +49,7 @@ func whole(t *testing.T, names ...string) (*arenatest.Game, frames.History) {
 	return g, read(t, log, g)
 }
 
-// fields returns the fields of a value that encodes as a JSON object.
+// The function fields returns the fields of a value that encodes as a JSON object.
 func fields(t require.TestingT, v any) map[string]any {
 	b, err := json.Marshal(v)
 	require.NoError(t, err)
@@ -169,8 +169,8 @@ func TestFramesOfARunningMatchDoNotDependOnHiddenState(t *testing.T) {
 	require.Len(t, changed, 5, "kinds of events with hidden data")
 }
 
-// disguised returns an event with the same public part but different hidden
-// data.
+// The function disguised returns an event with the same public part but different
+// hidden data.
 func disguised(t *testing.T, e match.Event) match.Event {
 	t.Helper()
 	switch e := e.(type) {

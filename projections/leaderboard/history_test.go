@@ -162,8 +162,8 @@ func TestBySeatAndHeadToHead(t *testing.T) {
 	}
 }
 
-// aged returns a leaderboard of 10,000 bots that have played a given number of
-// matches.
+// The function aged returns a leaderboard of 10,000 bots that have played a given
+// number of matches.
 func aged(b *testing.B, matches int) (*inspected, *testArena) {
 	w := newArena(b, 7)
 	bots := make([]string, 10_000)

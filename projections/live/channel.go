@@ -63,8 +63,8 @@ func (c *channel) since(n uint64) ([][]byte, bool) {
 	return inOrder(append(c.frames(n), c.ends[i:]...)), true
 }
 
-// frames returns the newest frame of each match, but only frames whose number is n
-// or higher.
+// The method frames returns the newest frame of each match, but only frames whose
+// number is n or higher.
 func (c *channel) frames(n uint64) []numbered {
 	var list []numbered
 	for _, f := range c.newest {

@@ -178,8 +178,8 @@ func follow(h *live.Hub, matchID string, after int, ready func()) string {
 	}
 }
 
-// assertions makes failed requirements panic, because the test checks them in other
-// goroutines.
+// The type assertions makes failed requirements panic, because the test checks them
+// in other goroutines.
 type assertions struct{}
 
 func (assertions) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }

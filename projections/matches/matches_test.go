@@ -81,8 +81,8 @@ func (w *fixture) unlisted(id string) {
 	require.False(w.t, ok)
 }
 
-// voided checks what the list says about a match that was voided before it
-// started. An empty mode means that no such match exists.
+// The method voided checks what the list says about a match that was voided before
+// it started. An empty mode means that no such match exists.
 func (w *fixture) voided(id, mode, reason string) {
 	w.t.Helper()
 	require.NoError(w.t, w.sync.Sync(w.t.Context()))
@@ -347,8 +347,8 @@ func TestPagesOfAnySizeMakeTheWholeList(t *testing.T) {
 	})
 }
 
-// pages returns the match ids on all pages of a query. It calls the parameter
-// between before each page except the first.
+// The method pages returns the match ids on all pages of a query. It calls the
+// parameter between before each page except the first.
 func (s *synthetic) pages(q matches.Query, between func()) (ids []string) {
 	s.t.Helper()
 	for {

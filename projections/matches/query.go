@@ -207,7 +207,7 @@ type row struct {
 	played  []byte
 }
 
-// columns returns the destinations of the columns.
+// The method columns returns the destinations of the columns.
 func (r *row) columns() []any {
 	return []any{&r.seq, &r.ID, &r.Mode, &r.Status, &r.StartedAt, &r.ended, &r.players, &r.Reason, &r.played}
 }

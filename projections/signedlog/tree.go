@@ -125,8 +125,8 @@ func (t tree) rehashed(ctx context.Context, nodes proof.Nodes) ([][]byte, error)
 	return nodes.Rehash(hashes, rfc6962.DefaultHasher.HashChildren)
 }
 
-// hashes reads the hashes of nodes. It reads them one by one, because a proof
-// needs only a few nodes of each level.
+// The method hashes reads the hashes of nodes. It reads them one by one, because a
+// proof needs only a few nodes of each level.
 func (t tree) hashes(ctx context.Context, ids []compact.NodeID) ([][]byte, error) {
 	hashes := make([][]byte, len(ids))
 	for i, id := range ids {

@@ -110,7 +110,7 @@ func Decode(position uint64, value []byte) (Record, error) {
 	return r, r.texts(body[recordHead:])
 }
 
-// texts decodes the four strings, which share one copy of the bytes.
+// The method texts decodes the four strings, which share one copy of the bytes.
 func (r *Record) texts(tail []byte) error {
 	rest := string(tail)
 	for _, text := range [...]*string{&r.Stream, &r.Type, &r.Data, &r.Metadata} {

@@ -67,7 +67,8 @@ type Range struct {
 	Backwards    bool
 }
 
-// bounds returns the lowest and the highest revision that a page may contain.
+// The method bounds returns the lowest and the highest revision that a page may
+// contain.
 func (r Range) bounds(v View) (low, high uint64) {
 	low, high = uint64(max(v.First, 0)), uint64(max(v.Last, 0))
 	if r.Backwards {
@@ -95,8 +96,8 @@ func (p *Page) add(r record.Record) {
 	p.bytes += len(r.Data) + len(r.Metadata)
 }
 
-// full reports whether the page has limit records or has reached the maximum size
-// of a page.
+// The method full reports whether the page has limit records or has reached the
+// maximum size of a page.
 func (p *Page) full(limit int) bool {
 	return len(p.Records) >= min(limit, PageRecords) || p.bytes >= pageBytes
 }

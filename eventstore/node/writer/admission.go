@@ -6,7 +6,7 @@ import (
 	"hexarena/eventstore/node/lifecycle"
 )
 
-// tiers limits the memory that the unanswered appends of all connections use
+// The tiers limit the memory that the unanswered appends of all connections use
 // together. Each tier admits a limited number of calls up to a certain size. While
 // the admitted events are being written, they use the same amount of memory again.
 // The node does not read from a call that is waiting for admission, so the client
