@@ -86,9 +86,9 @@ func number(v any) int {
 	return n
 }
 
-// forgery is one kind of tampering. forge changes a record and returns the seq
-// at which the audit must find the change. The seq is 0 for the record itself,
-// or -1 if the forgery does not apply.
+// forgery is one kind of tampering. Its function forge changes a record and returns
+// the seq at which the audit must find the change. The seq is 0 for the record
+// itself, or -1 if the forgery does not apply.
 type forgery struct {
 	name   string
 	forge  func(f forged) int

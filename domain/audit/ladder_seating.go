@@ -14,9 +14,10 @@ import (
 	"hexarena/domain/seed"
 )
 
-// seat checks a seating. Every table must have four bots, but the last one may have
-// three. No bot may be in another match, and the bots must be in descending order of
-// rating. If the event lists its candidates, seat also repeats the arena's decision.
+// The method seat checks a seating. Every table must have four bots, but the last
+// one may have three. No bot may be in another match, and the bots must be in
+// descending order of rating. If the event lists its candidates, seat also repeats
+// the arena's decision.
 func (l *Ladder) seat(e ladder.TablesSeated, at time.Time) *LadderDifference {
 	if d := l.tables(e); d != nil {
 		return d
@@ -66,10 +67,10 @@ func (l *Ladder) tables(e ladder.TablesSeated) *LadderDifference {
 	return nil
 }
 
-// repeat seats the listed candidates again, with the event's tick and rest time. The
-// result must be the same tables as in the event. The list of candidates must be in
-// ladder order, and must not contain a bot that is resting or in a match. Events from
-// older arenas list no candidates.
+// The method repeat seats the listed candidates again, with the event's tick and
+// rest time. The result must be the same tables as in the event. The list of
+// candidates must be in ladder order, and must not contain a bot that is resting or
+// in a match. Events from older arenas list no candidates.
 func (l *Ladder) repeat(e ladder.TablesSeated) *LadderDifference {
 	if e.Candidates == nil {
 		if l.Totals.Repeated > 0 {

@@ -118,8 +118,9 @@ func (m *Match) faultOf(e DecisionTimedOut, o Outcome) *Fault {
 	return nil
 }
 
-// malformedFault explains the whole frame, of which the log may store only the
-// beginning. If the outcome has a cause, the frame is not valid text.
+// malformedFault explains why a frame is malformed. It examines the whole frame, of
+// which the log may store only the beginning. If the outcome has a cause, the frame
+// is not valid text.
 func (m *Match) malformedFault(decision int, o Outcome) *Fault {
 	why := notText(string(o.Frame))
 	if o.Cause == "" {

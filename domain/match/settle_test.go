@@ -217,7 +217,7 @@ func TestBatchOfDiscards(t *testing.T) {
 }
 
 // Every opponent is asked about an open offer. The first accepting seat after the
-// offerer gets the trade. The log contains the talk in the answers in seat order.
+// offerer gets the trade. The log contains the talk of these answers in seat order.
 func TestOpenOffer(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 7))
 	m := find(t, rng, 4, func(m Match) bool {

@@ -162,9 +162,10 @@ func (a Account) changeStatus(b Bot, wanted Status) ([]Event, error) {
 	return []Event{BotUnpaused{BotID: b.ID}}, nil
 }
 
-// PauseForMisses pauses a bot that has missed its matches for a week. since is the
-// time of the first miss. If the bot is already paused, or its status has changed
-// since then, PauseForMisses returns no event. It may fail with ErrBotUnknown.
+// PauseForMisses pauses a bot that has missed its matches for a week. The parameter
+// since is the time of the first miss. If the bot is already paused, or its status
+// has changed after that time, PauseForMisses returns no event. It may fail with
+// ErrBotUnknown.
 func (a Account) PauseForMisses(id string, since time.Time) ([]Event, error) {
 	b, ok := a.Bot(id)
 	switch {

@@ -19,7 +19,7 @@ func TestMemoryAgreesWithEmbeddedNode(t *testing.T) {
 }
 
 // This test checks the function agree: it must find no difference between two logs
-// in memory. A difference that it finds in another log is then real.
+// in memory. So a difference that it finds between other logs is real.
 func TestMemoryAgreesWithMemory(t *testing.T) {
 	agree(t, memory.New(), memory.New())
 }

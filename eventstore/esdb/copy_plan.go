@@ -91,8 +91,8 @@ func (s *planned) took(e *es.RecordedEvent) {
 }
 
 // The method late reports whether the metadata must be copied after the events.
-// This is true if it sets $tb, because $tb is a revision, and revisions may differ
-// in the target.
+// This is true if the metadata sets $tb, because $tb is a revision, and revisions
+// may differ in the target.
 func (s *planned) late() bool { return s.limits.truncate > 0 }
 
 // metadata returns the metadata for the target. The result is final once all
@@ -149,7 +149,8 @@ func readLimits(data []byte) limits {
 }
 
 // withTruncateBefore returns metadata with a new $tb and the other fields
-// unchanged. If the new $tb is 0, which hides nothing, it removes the field.
+// unchanged. A new $tb of 0 would hide nothing, so withTruncateBefore then removes
+// the field.
 func withTruncateBefore(data []byte, first uint64) []byte {
 	fields := map[string]json.RawMessage{}
 	if json.Unmarshal(data, &fields) != nil { // impossible: readLimits read a $tb from it

@@ -22,9 +22,9 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-// fakeServer is a server with outages that runs on the clock of a synctest bubble.
-// Clients see what a real server would show them: a call without a response ends
-// only when it is cancelled, and a failed discovery takes two seconds.
+// fakeServer is a server that has outages and runs on the clock of a synctest
+// bubble. Clients see what a real server would show them: a call without a response
+// ends only when it is cancelled, and a failed discovery takes two seconds.
 type fakeServer struct {
 	mu      sync.Mutex
 	kind    outage.Kind

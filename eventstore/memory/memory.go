@@ -91,8 +91,8 @@ func (l *Log) store(id eventstore.StreamID, s *stream, events []eventstore.Event
 }
 
 // advance moves the head past a record of n bytes and returns the position of the
-// record. Positions have gaps, as they do in a log on disk. Tests then reveal
-// callers that compute positions. The caller holds l.mu.
+// record. Positions have gaps, as they do in a log on disk, so tests reveal callers
+// that compute positions. The caller holds l.mu.
 func (l *Log) advance(n int) eventstore.Position {
 	const header = 32
 	position := l.head + 1

@@ -167,9 +167,9 @@ func (d *Directory) remove(id string) {
 	}
 }
 
-// forget removes the bots and the handle of a deleted account, and the owed
-// emails. It does not remove the keys. A request that is signed with such a key
-// still finds the account, which then has no keys.
+// forget removes the bots and the handle of a deleted account, and the owed emails.
+// It does not remove the keys. A request that is signed with such a key still finds
+// the account, but the account no longer has any keys.
 func (d *Directory) forget(ownerID string) {
 	for id := range d.owedKeys {
 		if d.keys[id].OwnerID == ownerID {

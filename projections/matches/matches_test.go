@@ -347,8 +347,8 @@ func TestPagesOfAnySizeMakeTheWholeList(t *testing.T) {
 	})
 }
 
-// The method pages returns the match ids on all pages of a query. It calls the
-// parameter between before each page except the first.
+// The method pages returns the match ids on all pages of a query. Before each page
+// except the first, it calls the callback between.
 func (s *synthetic) pages(q matches.Query, between func()) (ids []string) {
 	s.t.Helper()
 	for {

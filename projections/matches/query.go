@@ -84,9 +84,9 @@ func (m *Matches) Voided(id string) (mode, reason string, found bool, err error)
 	return mode, reason, err == nil, ignoreNoRows(err)
 }
 
-// List returns a page of matches, the most recently seated first. next is the
-// Before of the next page, or "" if this is the last page. known is false if
-// Before is not the id of a match that has started.
+// List returns a page of matches, the most recently seated first. The result next
+// is the Before of the next page, or "" if this is the last page. The result known
+// is false if Before is not the id of a match that has started.
 func (m *Matches) List(query Query) (page []Summary, next string, known bool, err error) {
 	q := m.queries.Load()
 	s := selection{query.BotID, query.Mode, query.Status}

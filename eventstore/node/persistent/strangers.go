@@ -82,10 +82,10 @@ func (p Service) Expose(secret []byte) {
 	}()
 }
 
-// caller is the client of a call. owner is the tag of its network, or empty for a
-// trusted client, which may do everything. The tag is stored in the configuration
-// of the groups that the client creates. Everyone can read this configuration, so
-// the tag must not reveal the network's address.
+// caller is the client of a call. The field owner is the tag of its network. It is
+// empty for a trusted client, which may do everything. The tag is stored in the
+// configuration of the groups that the client creates. Everyone can read this
+// configuration, so the tag must not reveal the network's address.
 type caller struct {
 	owner  string
 	shared bool
