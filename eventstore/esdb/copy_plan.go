@@ -149,8 +149,8 @@ func readLimits(data []byte) limits {
 }
 
 // withTruncateBefore returns metadata with a new $tb and the other fields
-// unchanged. A new $tb of 0 would hide nothing, so withTruncateBefore then removes
-// the field.
+// unchanged. If the new $tb is 0, withTruncateBefore removes the field, because 0
+// hides nothing.
 func withTruncateBefore(data []byte, first uint64) []byte {
 	fields := map[string]json.RawMessage{}
 	if json.Unmarshal(data, &fields) != nil { // impossible: readLimits read a $tb from it
