@@ -245,11 +245,19 @@ func TestAllDecisionsOfABot(t *testing.T) {
 		return list
 	}
 	want := expected()
-	for _, limit := range []int{1, 7, 1000} {
+	for _, limit := range []int{7, 1000} {
 		require.Equal(t, want, r.all(r.ada, r.bots[0], "", limit), "limit %d", limit)
 	}
 	for i := range want {
-		require.Equal(t, want[i+1:], append([]map[string]any{}, r.all(r.ada, r.bots[0], "&since="+want[i]["cursor"].(string), 1000)...))
+		ends := i+1 < len(want) && want[i+1]["matchId"] != want[i]["matchId"]
+		if i > 3 && i < len(want)-4 && !ends {
+			continue // in the middle of a match
+		}
+		limit := 1000
+		if ends && want[i]["matchId"] == games[0].MatchID {
+			limit = 1 // an answer must skip the match without decisions
+		}
+		require.Equal(t, want[i+1:], append([]map[string]any{}, r.all(r.ada, r.bots[0], "&since="+want[i]["cursor"].(string), limit)...))
 	}
 	last := want[len(want)-1]["cursor"].(string)
 	running.Play(12)
