@@ -126,7 +126,8 @@ func (s *Server) restore(c *call, in accountOrder) (any, error) {
 	})
 }
 
-// change changes an account, and returns once the directory includes the change.
+// change applies an order to an account, and returns once the directory includes the
+// result.
 func (s *Server) change(c *call, name string, in accountOrder, decide func(owner.Account) ([]owner.Event, error)) (any, error) {
 	ownerID := in.Owner
 	if in.Bot != "" {

@@ -131,7 +131,7 @@ func TestSignatureCoversTheRequestAsSent(t *testing.T) {
 }
 
 // The server handles a HEAD request like a GET request, but the client signs it as
-// HEAD. The client may use its signature again, just like that of a GET request.
+// HEAD. As with GET, the client may reuse the signature.
 func TestHeadIsSignedAsHead(t *testing.T) {
 	a := newArena(t)
 	key := a.signIn("ada@example.org").newKey()

@@ -35,7 +35,8 @@ import (
 )
 
 // Authenticator identifies callers. In each of its methods, m.At is the current time.
-// Of its errors, callers see only owner.ErrUnauthenticated and owner.ErrLinkInvalid.
+// Callers of the API see only two of its errors: owner.ErrUnauthenticated and
+// owner.ErrLinkInvalid.
 type Authenticator interface {
 	// Verify returns the caller who sent the request with this body.
 	Verify(ctx context.Context, r *http.Request, body []byte, m eventstore.Metadata) (owner.Caller, error)
@@ -91,9 +92,10 @@ type Options struct {
 	SignedLog      SignedLog // nil if the arena has no signed log
 	SignHead       func(mode string, size uint64, root []byte) ([]byte, error)
 	Checkpoint     func(mode string) (size uint64, signed []byte, err error) // the newest signed head of a mode's ladder tree
-	// Cosigned returns the newest of these heads that has at least n cosignatures.
+	// Cosigned returns the newest signed head of that tree with at least n
+	// cosignatures.
 	Cosigned        func(mode string, n int) (size uint64, signed []byte, found bool)
-	LadderKey       func(mode string) (string, error) // the key that verifies these heads, in note format
+	LadderKey       func(mode string) (string, error) // the key that verifies the heads of that tree, in note format
 	PlatformKey     ed25519.PublicKey
 	Beacon          *beacon.Info                   // nil if seeds do not use a beacon
 	SeedKey         func(id string) ([]byte, bool) // if nil, the decision log does not show the requests of running matches

@@ -11,8 +11,9 @@ func (s *Server) checkBot(c *call, in *botPath) (rest.Check, error) {
 	return c.check(bot.ID, bot.URL), nil
 }
 
-// check runs the deploy check. For the arena's web pages, the response writer is a
-// rest.StepWriter. In that case, check passes each step to it when the step ends.
+// check runs the deploy check. If one of the arena's web pages makes the call, the
+// response writer is a rest.StepWriter, and check passes it each step as soon as the
+// step ends.
 func (c *call) check(botID, url string) rest.Check {
 	follower, _ := c.echo.Response().Writer.(rest.StepWriter)
 	check := rest.Check{OK: true, Steps: []rest.Step{}}

@@ -109,8 +109,8 @@ func (l *logged) hashes(a *answer) [][]byte {
 }
 
 // With a match, a head and an inclusion proof, anyone can verify that the log contains
-// the match. With an older head and a consistency proof, anyone can verify that the
-// current log only adds to the log of the older head.
+// the match. With an older head and a consistency proof, anyone can verify that the log
+// has only grown since the older head.
 func TestSignedLog(t *testing.T) {
 	l := newLogged(t)
 	empty := l.head()

@@ -23,7 +23,7 @@ const (
 	revalidated = "no-cache"
 )
 
-// response is the response to many callers, which is encoded and compressed only once.
+// response is a response that many callers get. It is encoded and compressed only once.
 type response struct {
 	contentType  string
 	cacheControl string

@@ -94,8 +94,8 @@ func (s *Service) finish(ctx context.Context, ownerID string) error {
 	return s.release(ctx, account, eventstore.Metadata{At: time.Now(), Correlation: "deletion of " + ownerID})
 }
 
-// release releases the mailbox and the handle of a deleted account, and then
-// writes a tombstone to the address stream. It is idempotent.
+// release frees the mailbox and the handle of a deleted account, and then writes a
+// tombstone to the address stream. It is idempotent.
 func (s *Service) release(ctx context.Context, a owner.Account, m eventstore.Metadata) error {
 	_, _, err := mailboxes.Handle(ctx, s.options.Log, eventstore.StreamID(owner.MailboxStream(a.AddressHash)), owner.Mailbox{}, m,
 		func(b owner.Mailbox) ([]owner.Event, error) { return b.Release(a.ID), nil })

@@ -68,8 +68,8 @@ func (s *Service) signer(sig signature, r *http.Request, body []byte) (ownerID s
 	return key.OwnerID, known, sig.verifies(key.PublicKey, r.Method, r.RequestURI, body)
 }
 
-// noteUse stores that a key was used, at most once an hour. It logs a failure
-// but returns no error, because the request itself is valid.
+// noteUse records the use of a key, at most once an hour. It logs a failure but returns
+// no error, because the request itself is valid.
 func (s *Service) noteUse(ctx context.Context, account owner.Account, keyID string, m eventstore.Metadata) {
 	if len(account.UseKey(keyID, m.At)) == 0 {
 		return

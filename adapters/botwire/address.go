@@ -15,9 +15,9 @@ const maxURL = 2048
 
 // Allowed checks a bot's URL without connecting to it (docs/protocol.md, "Bot URLs").
 // It resolves a host name only if the URL's port is also the port of one of the arena's
-// own addresses. In that case, the name must not resolve to that address. Check, like
-// every dial, checks all addresses to which a name resolves. The error has a message
-// for the bot's owner and a method NotAllowed that returns true.
+// own addresses. In that case, the name must not resolve to that address. Only Check
+// and the actual dials check all addresses to which a name resolves. The error has a
+// message for the bot's owner and a method NotAllowed that returns true.
 func (d *Dialer) Allowed(ctx context.Context, rawURL string) error {
 	u, err := d.guard.parse(rawURL)
 	if err != nil {

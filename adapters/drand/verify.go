@@ -15,8 +15,7 @@ import (
 var (
 	// ErrChain reports a round of another chain.
 	ErrChain = errors.New("the round belongs to another chain")
-	// ErrSignature reports a signature of a round that is not valid under the chain's
-	// key.
+	// ErrSignature reports that a round's signature is not valid under the chain's key.
 	ErrSignature = errors.New("the signature is not valid under the key of the chain")
 )
 

@@ -154,7 +154,7 @@ func readMatches(ctx context.Context, log eventstore.Log, w walk, inOrder chan<-
 	return group.Wait()
 }
 
-// write writes the matches to partitions.
+// The method write adds the matches to partitions.
 func (s *state) write(ctx context.Context, inOrder <-chan job) (done Done, err error) {
 	var p *partition
 	defer func() {

@@ -43,7 +43,7 @@ func readAll[R any](t *testing.T, dir, table string) (all []R) {
 
 type row = map[string]any
 
-// The tables contain no rows for running matches and for matches that never started.
+// The tables contain no rows for running matches or for matches that never started.
 func TestTablesHoldTheEndedMatchesInLadderOrder(t *testing.T) {
 	w := newFixture(t)
 	dir := t.TempDir()

@@ -12,9 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// partition is a set of new files, one for each table. It is named after the log
-// position after which it begins. The files have temporary names until all of them are
-// complete.
+// partition is a set of new files, one for each table. Its name is the log position
+// after which it begins. The files have temporary names until all of them are complete.
 type partition struct {
 	matches int
 	files   []*file
@@ -76,7 +75,7 @@ func (p *partition) add(r *rows) error {
 	return nil
 }
 
-// write writes the rows of the queued matches.
+// The method write encodes the rows of the queued matches into the file.
 func (f *file) write() error {
 	for r := range f.matches {
 		if err := f.sheet.add(r); err != nil {

@@ -87,7 +87,7 @@ const maxSkew = 30 * time.Second
 
 // The method verified checks the signature that covers the recipient. If the bot does
 // not know its own recipient name, verified can check only the other signature. In that
-// case, another bot could pass on an upgrade that the arena sent to it.
+// case, another bot could forward an upgrade that it received from the arena.
 func (s *server) verified(h http.Header) bool {
 	timestamp := h.Get("x-arena-timestamp")
 	ms, err := strconv.ParseInt(timestamp, 10, 64)

@@ -108,7 +108,7 @@ func (l *Lease) Lost() <-chan struct{} { return l.held.Done() }
 // arena.ErrNotPlaying or ErrUnrenewed.
 func (l *Lease) Err() error { return context.Cause(l.held) }
 
-// Release releases the lease, so that another process may play immediately, and unlocks
+// Release gives up the lease, so that another process may play immediately, and unlocks
 // the data folder. Call it after everything that plays has stopped. If the lease is
 // lost, Release only unlocks the folder. If the log does not store the release, other
 // processes wait until the lease expires. Only the first call has an effect.

@@ -90,7 +90,7 @@ func (m *Mailer) SendKeyMoved(ctx context.Context, to string, k owner.Key, page 
 	return m.deliver(ctx, m.writer.keyMoved(to, k, page))
 }
 
-// Run delivers the queued emails until ctx ends. After that, it spends a few seconds on
+// Run delivers the queued emails until ctx ends. After that, it spends a few seconds
 // trying to deliver each remaining email once more.
 func (m *Mailer) Run(ctx context.Context, logger *slog.Logger) {
 	if m.queue != nil {

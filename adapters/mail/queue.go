@@ -38,7 +38,7 @@ func newQueue(deliver func(context.Context, letter) error) *queue {
 	}
 }
 
-// add adds a letter to the queue, from which run delivers it.
+// add puts a letter into the queue, from which run delivers it.
 func (q *queue) add(l letter) error {
 	if !q.slots.TryAcquire(1) {
 		return errQueueFull
@@ -47,8 +47,8 @@ func (q *queue) add(l letter) error {
 	return nil
 }
 
-// run delivers letters until ctx ends. After that, it spends up to lastTime on trying
-// to deliver each remaining letter once more.
+// run delivers letters until ctx ends. After that, it spends up to lastTime trying to
+// deliver each remaining letter once more.
 func (q *queue) run(ctx context.Context, logger *slog.Logger) {
 	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

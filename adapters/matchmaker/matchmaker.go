@@ -30,7 +30,7 @@ const tickTime = 15 * time.Second
 // Directory lists the bots that may play.
 type Directory interface {
 	// CatchUp returns once the directory includes all events that were in the log at
-	// the time of the call. So a tick takes every pause into account that the arena
+	// the time of the call. So a tick takes into account every pause that the arena
 	// confirmed before the tick.
 	CatchUp(ctx context.Context) error
 	// Candidates lists the active bots of a mode.
@@ -174,8 +174,8 @@ func (m *Matchmaker) handOver(ctx context.Context, l *Ladder) {
 	}
 }
 
-// seat seats as many of the bots that may play as possible, and returns the number of
-// tables.
+// seat stores tables for as many of the eligible bots as possible, and returns the
+// number of tables.
 func (m *Matchmaker) seat(ctx context.Context, l *Ladder) int {
 	if m.seating.Acquire(ctx, 1) != nil {
 		return 0

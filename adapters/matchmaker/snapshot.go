@@ -12,8 +12,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// snapshotEvery is the number of events between two snapshots. So a process that starts
-// has to fold at most about this many events.
+// snapshotEvery is the number of events between two snapshots. So when a process
+// starts, it has to fold at most about this many events.
 const snapshotEvery = 10_000
 
 // snapshotTime is the time limit for storing a snapshot.

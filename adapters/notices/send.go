@@ -69,9 +69,9 @@ func (n *Notifier) owed() []notice {
 // maximum number of emails per hour.
 var errLater = errors.New("the owner has already received the maximum number of emails per hour")
 
-// send sends one email and then records it. If the process ends between the two steps,
-// the owner receives the email twice, with the same id. If it recorded the email first,
-// a crash could lose the email.
+// send delivers one email and then records it. If the process ends between the two
+// steps, the owner receives the email twice, with the same id. In the opposite order, a
+// crash could lose the email.
 func (n *Notifier) send(ctx context.Context, o notice) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()

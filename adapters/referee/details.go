@@ -9,14 +9,14 @@ import (
 	"hexarena/eventstore"
 )
 
-// detailsTime is how long a run that ends waits for details that are not stored yet.
+// When a run ends, it waits up to detailsTime for details that are not stored yet.
 const detailsTime = 5 * time.Second
 
 // The type details appends the details of failed decisions to a separate stream for the
 // match. It works in the background, so it never delays the match. A seat gets at most
-// three strikes, so the number of details is limited. While the log is unavailable,
-// details retries. Details that are not stored within detailsTime after the end of the
-// run are lost (docs/adr/0045-details-of-failures-are-private.md).
+// three strikes, so the number of details is limited. It retries while the log is
+// unavailable. Details that are not stored within detailsTime after the end of the run
+// are lost (docs/adr/0045-details-of-failures-are-private.md).
 type details struct {
 	run  *run
 	ctx  context.Context // ends the retries
@@ -29,7 +29,7 @@ type details struct {
 }
 
 func newDetails(ctx context.Context, p *run) *details {
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // even a referee that stops stores the details of its last batch
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // so that a referee that is stopping still stores the details of its last batch
 	return &details{run: p, ctx: ctx, stop: stop}
 }
 

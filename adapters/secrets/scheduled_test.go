@@ -23,8 +23,8 @@ func rotateIfOlder(t *testing.T, s *secrets.Secrets, age time.Duration) secrets.
 	return r
 }
 
-// The age of a key starts at the time of the key's event in the log, so a restart does
-// not affect it.
+// The age of a key is counted from the time of the key's event in the log, so a restart
+// does not affect it.
 func TestSeedKeyIsRotatedAtItsAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, path := memory.New(), pathIn(t.TempDir())

@@ -34,7 +34,8 @@ func (e *Refusal) Heading() string {
 	return "This did not work"
 }
 
-// headings are for people. They replace HTTP's names of the statuses.
+// headings contains the headings of error pages. They are written for people, unlike
+// HTTP's own status texts.
 var headings = map[int]string{
 	http.StatusUnauthorized:        "Please sign in",
 	http.StatusForbidden:           "You may not do this",

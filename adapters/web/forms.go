@@ -50,17 +50,17 @@ func (p *pageRequest) showRefused(err error, name string, sent url.Values, show 
 // question is the second step of a form that cannot be undone. Its form repeats the
 // command with sure=yes.
 type question struct {
-	Title, Name string // such as "Remove the bot", and its name
+	Title, Name string // such as "Remove the bot", and the name of the bot
 	Text        string
 	Do, Button  string // the command, and the label of its button
-	Back        string // the page that a cancelled command leads to
+	Back        string // the page to return to if the reader cancels
 }
 
 // ask shows the second step of a form.
 func (p *pageRequest) ask(q question) error { return p.render(http.StatusOK, "question.html", q) }
 
-// deleteIfSure makes the API call for a form that deletes something. It rejects
-// the form if the box for the confirmation is not ticked.
+// deleteIfSure makes the API call for a form that deletes something. It rejects the
+// form if the confirmation box is not ticked.
 func (p *pageRequest) deleteIfSure(path string, sent url.Values) error {
 	if sent.Get("sure") == "" {
 		r := refused(http.StatusUnprocessableEntity, "Tick the box to confirm. This cannot be undone.")

@@ -27,8 +27,8 @@ var guideList = []struct{ Name, Label string }{
 	{"contributing", "Contributing"},
 }
 
-// siteLinks contains the addresses on the site of other files that guides link
-// to.
+// siteLinks maps files that guides link to, but that are not guides, to their paths on
+// the site.
 var siteLinks = map[string]string{
 	"CHANGELOG.md": "/changelog", "../README.md": "/docs/quickstart", "example_bot.py": "/docs/quickstart#python",
 	"audit/verify.py": "/docs/audit/verify.py", "audit/vectors.json": "/docs/audit/vectors.json",

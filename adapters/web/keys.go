@@ -27,8 +27,8 @@ type keysData struct {
 	Form          form
 }
 
-// Grants reports whether the box of a scope is ticked. If the form was rejected, it
-// is ticked as in that form. Otherwise, the scopes for bots are ticked.
+// Grants reports whether the box of a scope is ticked. After a rejected form, the boxes
+// are ticked as the reader left them. Otherwise, the scopes for bots are ticked.
 func (d keysData) Grants(scope string) bool {
 	if d.Form.Name == "" {
 		return strings.HasPrefix(scope, "bots.")

@@ -99,8 +99,8 @@ func (p *pageRequest) withTrend(mode, at string, k *ranking, rows []int) []ladde
 	return all
 }
 
-// weekBefore returns the ranking a week before a time, to the minute. It returns
-// false if the API or a rate limit refuses that ranking.
+// weekBefore returns the ranking a week before a time, rounded down to the minute. It
+// returns false if the API or a rate limit refuses that ranking.
 func (p *pageRequest) weekBefore(mode, at string) (before *ranking, known bool) {
 	now := parseTime(at)
 	if at == "" {

@@ -77,8 +77,8 @@ func (p *pageRequest) heavy(n int) error {
 	return nil
 }
 
-// giveUpTurn ends the page's turn. It must do so before the page is written, because a
-// slow client could otherwise keep the turn.
+// giveUpTurn ends the page's turn. Call it before writing the page, because a slow
+// client could otherwise occupy the turn.
 func (p *pageRequest) giveUpTurn() {
 	if p.endTurn != nil {
 		p.endTurn()

@@ -275,8 +275,8 @@ func TestMissingPages(t *testing.T) {
 	s.is(s.do(r), http.StatusMethodNotAllowed)
 }
 
-// Pages explain errors in the arena's own sentences, and do not show HTTP's names of
-// statuses.
+// Pages explain errors in the arena's own sentences, and do not show HTTP's status
+// texts.
 func TestPagesDoNotShowNamesOfStatuses(t *testing.T) {
 	for status := 400; status < 600; status++ {
 		name := http.StatusText(status)
@@ -308,7 +308,7 @@ func TestPagesNameTheTick(t *testing.T) {
 	s.is(s.get("/"), http.StatusOK, "Every 250 ms,")
 }
 
-// The arena stores the use of a key at most once an hour.
+// The arena records the use of a key at most once an hour.
 func TestKeysShowOnlyTheHourOfUse(t *testing.T) {
 	s := newSite(t)
 	s.say("GET /keys", `{"keys":[{"id":"`+keyID+`","name":"laptop","publicKey":"AAAA","scopes":[],"createdAt":"2026-09-06T12:00:00.000Z","lastUsedAt":"2026-09-07T14:25:36.000Z"}]}`)

@@ -33,8 +33,7 @@ const (
 	// previewAge is how long the preview of a running match is shown before the
 	// arena looks for a newer frame.
 	previewAge = 15 * time.Second
-	// previewCalls is the number of additional calls that a preview counts as if it must
-	// be drawn.
+	// A preview that must be drawn counts as previewCalls additional calls.
 	previewCalls = 14
 	// maxPreviews is the maximum number of stored previews. They use about 3 MB.
 	maxPreviews = 64

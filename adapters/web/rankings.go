@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// Decoding a ranking of largeRanking rows takes some milliseconds. So pages may show
-	// a larger ranking until it is largeRankingAge old. They always show a smaller one
-	// as it is now.
+	// Decoding a ranking of largeRanking rows takes a few milliseconds. So pages may
+	// show a larger ranking until it is largeRankingAge old. A smaller ranking is
+	// always up to date.
 	largeRanking    = 1000
 	largeRankingAge = 5 * time.Second
 	// A past ranking changes only if a bot gets another name or is removed.

@@ -29,7 +29,7 @@ type site struct {
 	web *web.Server
 
 	mu      sync.Mutex
-	answers map[string]any // responses by method and path; for a refusal, the API rejects the call
+	answers map[string]any // responses by method and path; if the value is a refusal, the API rejects the call
 	calls   []call
 	wait    int           // seconds that Count and CountFile return
 	counted int           // calls that pages count as
@@ -290,7 +290,7 @@ func (s *site) judgeTag(token html.Token) {
 	}
 }
 
-// all returns the elements with a name.
+// all returns the elements with the given tag name.
 func (p shown) all(name string) []*html.Node {
 	var list []*html.Node
 	for n := range p.tree.Descendants() {

@@ -124,7 +124,7 @@ func formatTime(text, layout string) string {
 	return t.UTC().Format(layout)
 }
 
-// hour formats the hour of a time. The arena stores the use of a key at most once an
+// hour formats the hour of a time. The arena records the use of a key at most once an
 // hour, so minutes would be false precision.
 func hour(text string) string { return formatTime(text, "2 Jan, around 15:00 UTC") }
 

@@ -106,7 +106,8 @@ func (p *tab) hear(event any) {
 	}
 }
 
-// receives waits until the page has received the server-sent event with an id.
+// The method receives waits until the page has received the server-sent event with the
+// given id.
 func (p *tab) receives(id string) {
 	p.t.Helper()
 	for {
@@ -136,8 +137,8 @@ func (p *tab) open(path string) {
 	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(p.base+path))
 }
 
-// until waits until an expression is true. If the browser leaves the page between
-// two polls, until continues with the next page.
+// until polls a JavaScript expression and returns once it is true. If the browser
+// leaves the page between two polls, until continues on the next page.
 func (p *tab) until(expression string) {
 	p.t.Helper()
 	for {

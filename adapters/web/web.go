@@ -28,15 +28,15 @@ import (
 
 // Options configure a Server. All fields are required.
 type Options struct {
-	// API serves every path that is not a page. It also receives the calls that
-	// forms become.
+	// API serves every path that is not a page. It also receives the API calls that the
+	// server makes for forms.
 	API http.Handler
 	// Reads serves the data that pages show. It does not count these calls against
 	// the reader's rate limits.
 	Reads http.Handler
-	// Count counts a page against its reader's rate limits, as a number of calls,
-	// and sets headers in h. If the reader is over a limit, Count returns the number
-	// of seconds to wait, and otherwise 0.
+	// Count counts a page as the given number of calls against its reader's rate
+	// limits, and sets headers in h. If the reader is over a limit, Count returns the
+	// number of seconds to wait, and otherwise 0.
 	Count func(h http.Header, r *http.Request, calls int) int
 	// CountFile is like Count, for one of the files that pages load.
 	CountFile func(h http.Header, r *http.Request) int

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 
-// serve serves a witness on a real port, below a path, and returns its URL.
+// serve starts a witness on a real port, below a path, and returns its URL.
 func serve(t *testing.T, w http.Handler) (url string) {
 	server := httptest.NewServer(http.StripPrefix("/prefix", w))
 	t.Cleanup(server.Close)
@@ -264,8 +264,8 @@ func figures(t *testing.T, c *Client) map[string]float64 {
 	return all
 }
 
-// run runs a client in a synctest bubble until the test ends. The host in each
-// witness's URL names a handler.
+// run starts a client in a synctest bubble. The client stops when the test ends. The
+// host in each witness's URL names a handler.
 func run(t *testing.T, c *Client, handlers inMemory) {
 	c.http.Transport = handlers
 	ctx, cancel := context.WithCancel(t.Context())

@@ -121,7 +121,7 @@ func (l *ladderTree) Consistency(_ context.Context, _ string, from, to uint64) (
 	return hashes, err
 }
 
-// The method newest returns the signed newest head.
+// The method newest returns the newest signed head.
 func (l *ladderTree) newest() []byte {
 	signed, err := l.SignedHead(mode)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package apitest checks the API's responses against the API's own description,
 // /openapi.json. Tests in any package may use it. Call New first, and then call Judge
-// with each response. The package knows neither the handlers nor the Go types from
-// which the description was made.
+// with each response. The package uses neither the handlers nor the Go types that the
+// description is generated from.
 package apitest
 
 import (
@@ -25,7 +25,7 @@ import (
 // validator. A Contract is stricter than the description: it rejects a response with a
 // field that the schema does not list. It is safe for concurrent use.
 type Contract struct {
-	Longest int // JSON bodies of this many bytes or more are not validated; 0 means that all are
+	Longest int // JSON bodies of this many bytes or more are not validated; 0 means no limit
 
 	paths    map[string]map[string]Operation
 	routes   *http.ServeMux // finds the described path that matches a call

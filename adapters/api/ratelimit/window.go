@@ -38,7 +38,7 @@ func (s stamp) has(b int) bool { return Class(s).has(b) }
 // The memory of a window is bounded. For each caller, it stores at most one stamp for
 // each call that the limits allow, plus the stamps of one heavy call. Once there are
 // maxKeys callers, new callers share keys. A window never forgets a caller that made a
-// call within the last span. It drops all others one whole map at a time.
+// call within the last span. It drops the other callers a whole map at a time.
 type window[K comparable] struct {
 	limits [classes]int // number of calls in a span; 0 means no limit
 	keys   int          // maxKeys, except in tests
@@ -72,11 +72,11 @@ type quota struct {
 
 // take counts a call as n calls (docs/adr/0042-one-address-has-a-bounded-share.md). A
 // refused call does not count against the limit that refuses it, but it counts against
-// the other limits. So a client that waits is accepted, even if another client of the
-// same caller does not wait.
+// the other limits. So a client that waits is accepted, even if another client with the
+// same address or account keeps calling.
 //
-// A call is accepted if at least one call is left, even if n is greater. In that case,
-// the caller must then wait until enough of its calls have stopped counting.
+// A call is accepted if at least one call is left, even if n is greater than what is
+// left. The caller must then wait until enough of its calls have stopped counting.
 func (w *window[K]) take(key K, c Class, n int, at time.Duration) taken {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -179,7 +179,7 @@ func (w *window[K]) known(key K) bool {
 
 func (w *window[K]) quota(log []stamp, b, limit int) quota {
 	q := quota{limit: limit, left: limit - count(log, b), until: span}
-	skip := max(0, -q.left) // calls over the limit, which a call that counts as several can cause
+	skip := max(0, -q.left) // number of calls over the limit; greater than 0 only after a call that counted as several
 	for _, s := range log {
 		if !s.has(b) {
 			continue

@@ -168,8 +168,8 @@ func TestWindowWithHeavyCalls(t *testing.T) {
 	require.Zero(t, w.take(1, AnyCall, 1, 2*span+10*time.Second).over)
 }
 
-// Memory stays bounded even with a million callers in a minute. A caller that was over
-// its limit before their calls is still over its limit afterwards.
+// Memory stays bounded even with a million callers in a minute. A caller that was
+// already over its limit is still over it afterwards.
 func TestAMillionCallers(t *testing.T) {
 	l := New(Defaults(), nil, func() time.Time { return time.Unix(0, 0) })
 	active := keyOf(netip.MustParseAddr("192.0.2.1"))

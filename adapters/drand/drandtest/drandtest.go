@@ -24,7 +24,7 @@ type Fault int
 // These are the faults of a relay.
 const (
 	None            Fault = iota
-	Late                  // rounds that become due after the switch are missing
+	Late                  // rounds that become due after the call to Fail are missing
 	WrongSignature        // another round's signature
 	WrongRound            // the relay sends an old round instead of the requested one
 	WrongRandomness       // the signature is valid, but the randomness is not its hash
