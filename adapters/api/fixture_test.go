@@ -296,8 +296,8 @@ func contentOf(t *testing.T, body any) []byte {
 	}
 }
 
-// The method is checks that the response has the given status. If a code is given, the
-// response must be a problem with that code.
+// a.is checks that the response has the given status. If a code is given, the response
+// must be a problem with that code.
 func (a *answer) is(status int, code ...string) *answer {
 	a.t.Helper()
 	require.Equal(a.t, status, a.status, string(a.body))

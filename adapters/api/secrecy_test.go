@@ -37,7 +37,7 @@ func secretsOf(g *arenatest.Game) secrets {
 	return list
 }
 
-// The method in returns an error if the text contains a secret.
+// s.in returns an error if the text contains a secret.
 func (s secrets) in(text string) error {
 	for _, secret := range s {
 		if at := strings.Index(text, secret); at >= 0 {

@@ -35,7 +35,7 @@ type signature struct {
 	signature []byte
 }
 
-// signed reports whether any of the headers for a signature is set.
+// The function signed reports whether any of the headers for a signature is set.
 func signed(h http.Header) bool {
 	return len(h[headerKey])+len(h[headerTimestamp])+len(h[headerSignature]) > 0
 }

@@ -11,8 +11,8 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// metadata lists the addresses at which cloud providers serve credentials to virtual
-// machines. The arena never dials these addresses, not even in development.
+// The variable metadata lists the addresses at which cloud providers serve credentials
+// to virtual machines. The arena never dials these addresses, not even in development.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("168.63.129.16"),
 	netip.MustParseAddr("169.254.169.254"),

@@ -104,7 +104,7 @@ func (r relay) round(ctx context.Context, number uint64) (beacon.Round, error) {
 	return round, err
 }
 
-// read reads a round and verifies it.
+// read requests a round and verifies it.
 func (r relay) read(ctx context.Context, path string) (beacon.Round, error) {
 	text, err := r.get(ctx, path)
 	if err != nil {

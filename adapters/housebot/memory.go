@@ -9,7 +9,7 @@ type thisTurn struct {
 	talked bool
 }
 
-// The method at resets the record when a new turn starts.
+// t.at resets the record when a new turn starts.
 func (t *thisTurn) at(turn int) {
 	if t.turn != turn {
 		*t = thisTurn{turn: turn}

@@ -36,8 +36,8 @@ type asset struct {
 	plain, gzipped []byte // gzipped is nil if it is not shorter than plain
 }
 
-// kinds maps file extensions to content types. The table of package mime is not
-// used, because it depends on the machine.
+// The variable kinds maps file extensions to content types. The table of package mime
+// is not used, because it depends on the machine.
 var kinds = map[string]string{
 	".css": "text/css; charset=utf-8", ".mjs": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8",
 }
@@ -77,8 +77,8 @@ func compressed(content []byte) []byte {
 	return b.Bytes()
 }
 
-// must panics on an error. Use it only for calls whose arguments are embedded in
-// the program, because these calls do not fail.
+// The function must returns a value, or panics if there is an error. Use it only for
+// calls whose arguments are embedded in the program, because these calls do not fail.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -140,7 +140,7 @@ func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request, name string,
 	_, _ = w.Write(content) // fails only if the client is gone
 }
 
-// templates maps file names to the templates of pages. Each includes
+// The type templates maps file names to the templates of pages. Each includes
 // templates/shared.
 type templates map[string]*template.Template
 

@@ -57,8 +57,8 @@ func outline(hex int) string {
 	return "M" + path[len(" L"):] + "Z"
 }
 
-// often reports whether a token's number is 6 or 8, the most frequent rolls
-// after 7.
+// The function often reports whether a token's number is 6 or 8, the most frequent
+// rolls after 7.
 func often(token int) bool { return token == 6 || token == 8 }
 
 // portView is a port with the position of its label, next to the port's edge.

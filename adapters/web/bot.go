@@ -140,14 +140,14 @@ func (p *pageRequest) loadTallies(d *botData) (err error) {
 	return err
 }
 
-// thinking contains statistics of a bot's response times.
+// The type thinking contains statistics of a bot's response times.
 type thinking struct {
 	Matches, Answers int
 	Half, Most, Max  int64 // milliseconds: median, 95th percentile, maximum
 }
 
-// thinking returns the response times in the bot's last completed matches. If the
-// bot has not completed a match, it returns nil.
+// The method thinking returns the response times in the bot's last completed matches.
+// If the bot has not completed a match, it returns nil.
 func (p *pageRequest) thinking(botID string) *thinking {
 	page := p.matches(query{"bot": botID, "status": "completed", "limit": timedMatches})
 	var all []int64

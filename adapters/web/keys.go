@@ -9,7 +9,7 @@ import (
 	"hexarena/adapters/rest"
 )
 
-// scopes lists the scopes of keys, and what they allow.
+// The variable scopes lists the scopes of keys, and what they allow.
 var scopes = []struct{ Name, Allows string }{
 	{"bots.read", "list and inspect bots"},
 	{"bots.write", "register, change, pause and remove bots"},

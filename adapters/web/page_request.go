@@ -59,8 +59,8 @@ func (p *pageRequest) serve(h handler) {
 	}
 }
 
-// heavy counts an expensive page as n additional calls, and waits for its turn.
-// Handlers call it before an expensive part.
+// The method heavy counts an expensive page as n additional calls, and waits for its
+// turn. Handlers call it before an expensive part.
 func (p *pageRequest) heavy(n int) error {
 	if n == 0 {
 		return nil

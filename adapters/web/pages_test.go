@@ -244,7 +244,7 @@ func TestLadderFilter(t *testing.T) {
 	}
 }
 
-// turns contains the responses to consecutive calls.
+// The type turns contains the responses to consecutive calls.
 type turns []string
 
 func (t turns) next() json.Marshaler { return &turn{left: t} }

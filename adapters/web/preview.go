@@ -47,13 +47,13 @@ type preview struct {
 	checked time.Time // when this was the newest frame of the match
 }
 
-// shows reports whether the preview shows a frame.
+// The method shows reports whether the preview shows a frame.
 func (v preview) shows(seq int, ended bool) bool {
 	return v.image != nil && v.seq == seq && v.ended == ended
 }
 
-// previews stores the latest previews. It draws each frame at most once. Readers of
-// stored previews never wait for a drawing. It is safe for concurrent use.
+// The type previews stores the latest previews. It draws each frame at most once.
+// Readers of stored previews never wait for a drawing. It is safe for concurrent use.
 type previews struct {
 	drawing singleflight.Group
 

@@ -92,7 +92,7 @@ func (c *drawing) text(at spot, size float64, line string, ink color.RGBA, right
 	d.DrawString(line)
 }
 
-// centred writes a line of text. at is the middle of its baseline.
+// The method centred writes a line of text. at is the middle of its baseline.
 func (c *drawing) centred(at spot, size float64, line string, ink color.RGBA) {
 	f := face(size)
 	d := font.Drawer{Dst: c.picture, Src: image.NewUniform(ink), Face: f}
@@ -104,8 +104,8 @@ func dot(at spot) fixed.Point26_6 {
 	return fixed.Point26_6{X: fixed.Int26_6(at.x * 64), Y: fixed.Int26_6(at.y * 64)}
 }
 
-// legible removes invisible characters, and characters that the typeface cannot
-// draw.
+// The function legible removes invisible characters, and characters that the typeface
+// cannot draw.
 func legible(line string) string {
 	var kept []rune
 	var b sfnt.Buffer
@@ -118,7 +118,7 @@ func legible(line string) string {
 	return string(kept)
 }
 
-// fitted shortens a line if it is wider than width.
+// The function fitted shortens a line if it is wider than width.
 func fitted(f font.Face, line string, width fixed.Int26_6) string {
 	if font.MeasureString(f, line) <= width {
 		return line

@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// paletted returns a picture with the 256 most frequent colors of an opaque picture.
-// Smooth edges of shapes have additional colors, each of which becomes the most similar
-// of the 256. A picture with a palette takes a third of the time to encode, and a third
-// of the bytes. The same picture always gives the same result.
+// The function paletted returns a picture with the 256 most frequent colors of an
+// opaque picture. Smooth edges of shapes have additional colors, each of which becomes
+// the most similar of the 256. A picture with a palette takes a third of the time to
+// encode, and a third of the bytes. The same picture always gives the same result.
 func paletted(picture *image.RGBA) *image.Paletted {
 	pixels, counts := runs(picture.Pix), map[rgb]int{}
 	for _, c := range pixels {
@@ -48,7 +48,8 @@ type run struct {
 	length int
 }
 
-// runs returns the pixels of an opaque picture as runs. Most pixels are in long runs.
+// The function runs returns the pixels of an opaque picture as runs. Most pixels are in
+// long runs.
 func runs(pix []uint8) []run {
 	var all []run
 	for ; len(pix) >= 4; pix = pix[4:] {
@@ -62,7 +63,7 @@ func runs(pix []uint8) []run {
 	return all
 }
 
-// nearest returns the index of the most similar color.
+// The function nearest returns the index of the most similar color.
 func nearest(palette []rgb, c rgb) uint8 {
 	best, least := 0, 1<<30
 	for i, p := range palette {

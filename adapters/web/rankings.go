@@ -45,8 +45,8 @@ func (k *ranking) find(botID string) (row, bool) {
 	return k.rows[i], true
 }
 
-// matching returns the indexes of the rows whose bot's or owner's name contains the
-// filter text. The owner's name begins with @.
+// The method matching returns the indexes of the rows whose bot's or owner's name
+// contains the filter text. The owner's name begins with @.
 func (k *ranking) matching(filter string) []int {
 	text, atStart := strings.CutPrefix(strings.ToLower(filter), "@")
 	found := make([]int, 0, len(k.rows))
@@ -59,7 +59,7 @@ func (k *ranking) matching(filter string) []int {
 	return found
 }
 
-// fresh reports whether pages may show the ranking. k may be nil.
+// The method fresh reports whether pages may show the ranking. k may be nil.
 func (k *ranking) fresh(now time.Time) bool {
 	switch {
 	case k == nil:

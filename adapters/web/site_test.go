@@ -177,7 +177,7 @@ func (s *site) api(counted bool) http.Handler {
 	})
 }
 
-// writes returns the calls other than GET.
+// The method writes returns the calls other than GET.
 func (s *site) writes() []call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,7 +190,7 @@ func (s *site) writes() []call {
 	return list
 }
 
-// shown is a page as a browser receives it.
+// The type shown is a page as a browser receives it.
 type shown struct {
 	*httptest.ResponseRecorder
 	text string
@@ -290,7 +290,7 @@ func (s *site) judgeTag(token html.Token) {
 	}
 }
 
-// all returns the elements with the given tag name.
+// The method all returns the elements with the given tag name.
 func (p shown) all(name string) []*html.Node {
 	var list []*html.Node
 	for n := range p.tree.Descendants() {

@@ -22,7 +22,7 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// fresh contains a match for the checker modules, and forgeries of the match.
+// The type fresh contains a match for the checker modules, and forgeries of the match.
 type fresh struct {
 	Record      string    `json:"record"`
 	PlatformKey string    `json:"platformKey"`
@@ -42,8 +42,8 @@ type forgery struct {
 	Seq    int    `json:"seq"` // the number of the event at which arena verify finds the forgery
 }
 
-// tampered contains replacements in the JSON text of a record. Each entry replaces
-// the first occurrence of a string.
+// The variable tampered contains replacements in the JSON text of a record. Each entry
+// replaces the first occurrence of a string.
 var tampered = map[string][2]string{
 	"a die":         {`"dice":[`, `"dice":[9`},
 	"a seat":        {`"kind":"action","seat":0`, `"kind":"action","seat":1`},
@@ -131,7 +131,8 @@ func idOf(t *testing.T, record []byte) string {
 	return named.ID
 }
 
-// unsigned returns a beacon with made-up signatures. The modules do not check them.
+// The function unsigned returns a beacon with made-up signatures. The modules do not
+// check them.
 func unsigned() *sample.Beacon {
 	return &sample.Beacon{Chain: beacon.Quicknet(), Sign: func(round uint64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 40), round) }}
 }

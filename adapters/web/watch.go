@@ -65,8 +65,8 @@ func (p *pageRequest) houseBots(m matchRecord) string {
 	return strings.Join(ids, " ")
 }
 
-// aborted says in plain words why a match was aborted. static/watch.mjs has the
-// same words.
+// The function aborted says in plain words why a match was aborted. static/watch.mjs
+// has the same words.
 func aborted(reason string) string {
 	switch reason {
 	case ladder.WhyWallClock:

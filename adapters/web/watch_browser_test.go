@@ -201,7 +201,7 @@ func TestFrameDuringFetchIsShown(t *testing.T) {
 	p.until(fmt.Sprintf(`document.querySelector('[data-place]').textContent === '%d / %d'`, g.State.Seq, g.State.Seq))
 }
 
-// hostile contains names and messages of bots that could break a page.
+// The variable hostile contains names and messages of bots that could break a page.
 var hostile = map[string]string{
 	"markup":     `<img src=x onerror=alert(1)><script>alert(2)</script>&amp;`,
 	"bidi":       "\u202egnirts a\u2066 dna \u200f",

@@ -18,7 +18,7 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// traced is an event in the browser's performance trace. Times are in µs.
+// The type traced is an event in the browser's performance trace. Times are in µs.
 type traced struct {
 	Name, Ph string
 	Ts, Dur  float64

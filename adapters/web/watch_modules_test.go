@@ -15,7 +15,7 @@ import (
 	"hexarena/projections/frames"
 )
 
-// lists converts one of the board's tables to lists of different lengths,
+// The function lists converts one of the board's tables to lists of different lengths,
 // without the padding.
 func lists[T any, A interface{ ~[]T }](of A, ids func(T) []uint8) [][]int {
 	all := make([][]int, len(of))

@@ -135,8 +135,8 @@ func (s *stage) followLog() {
 	require.NoError(s.t, s.live.Ready(s.t.Context()))
 }
 
-// changed wraps a handler. It counts streams. It also replaces talk, skips frames and
-// delays responses if the fields of the stage request this.
+// The method changed wraps a handler. It counts streams. It also replaces talk, skips
+// frames and delays responses if the fields of the stage request this.
 func (s *stage) changed(calls http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
@@ -187,7 +187,7 @@ func (s *stage) changed(calls http.Handler) http.Handler {
 	})
 }
 
-// leaky is a response writer for a stream that skips frames.
+// The type leaky is a response writer for a stream that skips frames.
 type leaky struct {
 	http.ResponseWriter
 	stage *stage
@@ -242,7 +242,8 @@ func (s *stage) settle() {
 	require.NoError(s.t, s.listed.Sync(context.Background()))
 }
 
-// ended plays a match between new bots to its end, and rates it in the ladder.
+// The method ended plays a match between new bots to its end, and rates it in the
+// ladder.
 func (s *stage) ended(names ...string) *arenatest.Game {
 	s.t.Helper()
 	g := s.seat(names...)
@@ -252,7 +253,7 @@ func (s *stage) ended(names ...string) *arenatest.Game {
 	return g
 }
 
-// shown waits until the live boards show the latest event of a game.
+// The method shown waits until the live boards show the latest event of a game.
 func (s *stage) shown(g *arenatest.Game) {
 	s.t.Helper()
 	require.True(s.t, s.live.Await(s.t.Context(), g.MatchID))

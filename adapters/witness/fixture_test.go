@@ -86,7 +86,7 @@ func (l *ladderTree) grow(name string, entries int) {
 	}
 }
 
-// The method at returns the signed head for a size.
+// l.at returns the signed head for a size.
 func (l *ladderTree) at(size int64) []byte {
 	root, err := tlog.TreeHash(size, l)
 	if err != nil {

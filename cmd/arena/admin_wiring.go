@@ -17,7 +17,8 @@ import (
 
 // Adapters for operators' orders.
 
-// operators returns the part of the arena that carries out operators' orders.
+// The method operators returns the part of the arena that carries out operators'
+// orders.
 func (a *arena) operators() *admin.Server {
 	return admin.New(admin.Options{
 		Log: a.log, Accounts: a.accounts, Directory: a.directory, Player: adminPlayer{a}, Logger: a.logger,
@@ -75,8 +76,8 @@ func (o adminPlayer) Abort(ctx context.Context, matchID, reason, request string)
 	return err
 }
 
-// unfinished returns the seating of an unfinished match, or the zero value if
-// there is no such match.
+// The method unfinished returns the seating of an unfinished match, or the zero value
+// if there is no such match.
 func (p *player) unfinished(ctx context.Context, matchID string) (ladder.Seating, error) {
 	for _, l := range p.ladders {
 		all, err := l.Unfinished(ctx)
@@ -117,8 +118,8 @@ func (o orders) MaySeat(ctx context.Context) (bool, error) {
 // readyTime limits how long ready waits for the log.
 const readyTime = time.Second
 
-// draining reports whether the arena is draining. If the log does not respond, known
-// is false.
+// The method draining reports whether the arena is draining. If the log does not
+// respond, known is false.
 func (a *arena) draining(ctx context.Context) (draining, known bool) {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()

@@ -11,9 +11,9 @@ import (
 	"hexarena/domain/seed"
 )
 
-// public returns the public events of a match as strings. Each string contains the
-// event's type and the event's JSON without its times. claims is the number of times
-// that a referee claimed the match.
+// The function public returns the public events of a match as strings. Each string
+// contains the event's type and the event's JSON without its times. claims is the
+// number of times that a referee claimed the match.
 func public(t testing.TB, events []match.Event) (list []string, claims int) {
 	t.Helper()
 	for _, e := range events {

@@ -25,8 +25,8 @@ func TestEventStoreOutageCausesNoStrikes(t *testing.T) {
 	playThrough(t, 7*time.Second)
 }
 
-// These outages also last longer than the player's lease, so the arena may exit. If
-// it does, the test starts it again, as a process supervisor would.
+// The outages in this test also last longer than the player's lease, so the arena may
+// exit. If it does, the test starts it again, as a process supervisor would.
 func TestSoakEventStoreOutage(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
 		t.Skip("takes minutes: run make soak")
@@ -84,8 +84,8 @@ func playThrough(t *testing.T, away time.Duration) {
 	require.NotEmpty(t, c.order)
 }
 
-// resumed waits until the arena continues, and returns the time at which that
-// happened. If the arena has exited instead, goesOn is false.
+// The method resumed waits until the arena continues, and returns the time at which
+// that happened. If the arena has exited instead, goesOn is false.
 func (s *testArena) resumed(back <-chan time.Time) (at time.Time, goesOn bool) {
 	s.t.Helper()
 	timer := time.NewTimer(patience)

@@ -108,15 +108,15 @@ func (a *askedBanks) check(t *testing.T, log eventstore.Log, id string) (request
 	return requests, total
 }
 
-// stored is one append to a match's stream.
+// The type stored is one append to a match's stream.
 type stored struct {
 	raw    []byte
 	meta   eventstore.Metadata
 	events []match.Event
 }
 
-// appends reads a match's stream. All events of an append have the same metadata, and
-// each append names the event before it.
+// The function appends reads a match's stream. All events of an append have the same
+// metadata, and each append names the event before it.
 func appends(t *testing.T, log eventstore.Log, id string) (list []stored) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -35,7 +35,7 @@ func serveRelay(t *testing.T) (relay *drandtest.Relay, flags []string) {
 	return relay, []string{"--beacon", server.URL + "/", "--beacon-chain", relay.Flag()}
 }
 
-// upgrades collects the headers of upgrade requests, by match.
+// The type upgrades collects the headers of upgrade requests, by match.
 type upgrades struct {
 	mu    sync.Mutex
 	all   []http.Header
@@ -53,7 +53,7 @@ func (u *upgrades) add(h http.Header) {
 	}
 }
 
-// of returns the headers of the upgrade requests for one match.
+// u.of returns the headers of the upgrade requests for one match.
 func (u *upgrades) of(matchID string) (list []http.Header) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -65,8 +65,8 @@ func (u *upgrades) of(matchID string) (list []http.Header) {
 	return list
 }
 
-// matches returns the match ids of all upgrade requests, in the order in which they
-// arrived.
+// The method matches returns the match ids of all upgrade requests, in the order in
+// which they arrived.
 func (u *upgrades) matches() (ids []string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -29,7 +29,7 @@ type botCmd struct {
 	Recipient   string        `placeholder:"HOST" help:"The host of the bot's URL, or BOT-ID@HOST: accept only connections that the arena signed for this bot (needs --public-key)."`
 	Think       time.Duration `help:"Time to wait before each answer, so that people can watch."`
 	UntilEOF    bool          `name:"until-eof" hidden:"" help:"Stop when standard input ends."`
-	NonceSecret string        `placeholder:"FILE" help:"File with the secret of the bot's nonces; it is created if it does not exist (default: a random secret for this run)."`
+	NonceSecret string        `placeholder:"FILE" help:"File with the secret from which the bot derives its nonces; it is created if it does not exist (default: a random secret for this run)."`
 	Seed        uint64        `help:"Seed of the bot's random choices (default: a random one, which is printed)."`
 }
 
@@ -86,9 +86,9 @@ func (c *botCmd) Run(ctx context.Context, k *kong.Kong) error {
 	return listen.Serve(server, l)
 }
 
-// secret returns the secret of the bot's nonces, which is the text of the file
-// without white space at the ends. If the file does not exist, secret creates it. If
-// no file is named, secret returns nil.
+// secret returns the secret from which the bot derives its nonces. The secret is the
+// text of the file, without white space at the ends. If the file does not exist, secret
+// creates it. If no file is named, secret returns nil.
 func (c *botCmd) secret() ([]byte, error) {
 	if c.NonceSecret == "" {
 		return nil, nil

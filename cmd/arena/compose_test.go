@@ -35,7 +35,7 @@ import (
 
 const root = "../.."
 
-// chosen holds the settings of an operator's .env file.
+// The variable chosen holds the settings of an operator's .env file.
 var chosen = types.Mapping{
 	"EVENTSTORE_ADMIN_PASSWORD": "Admin1",
 	"EVENTSTORE_OPS_PASSWORD":   "Ops1",

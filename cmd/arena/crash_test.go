@@ -16,8 +16,9 @@ import (
 	"hexarena/projections/matches"
 )
 
-// quick contains flags that make the next match start immediately, without a rest.
-// The time for a decision is long, so that bots get no strikes on a busy machine.
+// The variable quick contains flags that make the next match start immediately, without
+// a rest. The time for a decision is long, so that bots get no strikes on a busy
+// machine.
 var quick = []string{"--tick", "250ms", "--rest-standard", "0s", "--decision-standard", "30s"}
 
 func TestKill9LosesNothing(t *testing.T) {

@@ -77,8 +77,8 @@ func awaitHouseBots(p *process) {
 	}
 }
 
-// marked lists the processes whose environment contains a variable. On systems that
-// do not show the environment of processes, the list is empty.
+// The function marked lists the processes whose environment contains a variable. On
+// systems that do not show the environment of processes, the list is empty.
 func marked(t *testing.T, variable string) (pids []string) {
 	t.Helper()
 	folders, err := filepath.Glob("/proc/[0-9]*/environ")

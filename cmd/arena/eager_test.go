@@ -11,10 +11,10 @@ import (
 
 type action = map[string]any
 
-// eager is a bot that plays well enough for matches to end. It uses every feature:
-// all dev cards, trades and talk. Its answer depends only on the requests up to the
-// decision. It therefore answers a repeated request in the same way, and a test can
-// play a match again without the arena.
+// The type eager is a bot that plays well enough for matches to end. It uses every
+// feature: all dev cards, trades and talk. Its answer depends only on the requests up
+// to the decision. It therefore answers a repeated request in the same way, and a test
+// can play a match again without the arena.
 type eager struct{ deeds map[int]deed } // by decision id
 
 // deed records the effects of one decision that later views do not show.
@@ -25,8 +25,8 @@ type deed struct {
 
 func newEager() *eager { return &eager{deeds: map[int]deed{}} }
 
-// today returns what the bot has already done in the current turn, before the
-// decision in r.
+// The method today returns what the bot has already done in the current turn, before
+// the decision in r.
 func (e *eager) today(r *match.Request) (dev, talked bool, offers int) {
 	for id, d := range e.deeds {
 		if id < r.ID && d.turn == r.View.Turn {

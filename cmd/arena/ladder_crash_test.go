@@ -135,8 +135,8 @@ func (h *savedHeads) watch(p *process) {
 	})
 }
 
-// seated requires that a served head includes the seating of the match that an
-// upgrade request names. Bots call it during the upgrade.
+// The method seated requires that a served head includes the seating of the match that
+// an upgrade request names. Bots call it during the upgrade.
 func (h *savedHeads) seated(header http.Header) error {
 	index, err := strconv.ParseInt(header.Get("x-arena-log-index"), 10, 64)
 	if err != nil {
@@ -279,8 +279,8 @@ func (s *testArena) awaitSeating() int {
 	}
 }
 
-// folded reports whether the signed log's rows include the first event of the
-// standard ladder.
+// The method folded reports whether the signed log's rows include the first event of
+// the standard ladder.
 func (s *testArena) folded() bool {
 	s.t.Helper()
 	res, err := http.Get(s.base() + "/ladder/standard/tile/entries/000.p/1")

@@ -66,7 +66,8 @@ func (f *headsFixture) size() uint64 {
 	return size
 }
 
-// published calls Publish in the background, and returns a channel for the result.
+// The method published calls Publish in the background, and returns a channel for the
+// result.
 func (f *headsFixture) published(ctx context.Context, revision uint64) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- f.Publish(ctx, ladder.Standard, revision) }()

@@ -56,10 +56,10 @@ type logAnswer struct {
 	ids      string              // numbers of the events that a read returned
 }
 
-// append appends to a log and records the call. While the outcome is unknown and the
-// function again returns true, append retries the call. It records all tries as one
-// operation, because the log promises to store the events only once. append returns
-// the result of the last try.
+// The method append calls Append on a log and records the call. While the outcome is
+// unknown and the function again returns true, append retries the call. It records all
+// tries as one operation, because the log promises to store the events only once.
+// append returns the result of the last try.
 func (h *history) append(ctx context.Context, client int, log eventstore.Log, again func() (context.Context, context.CancelFunc, bool), id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) (eventstore.Appended, error) {
 	req := logRequest{stream: id, expected: expected, ids: h.number(events)}
 	call := h.now()
@@ -88,8 +88,8 @@ func outcomeUnknown(err error) bool {
 	return errors.Is(err, eventstore.ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// read reads a whole stream, or only its last event, and records the call if it
-// succeeds. It returns the current revision of the stream.
+// The method read reads a whole stream, or only its last event, and records the call if
+// it succeeds. It returns the current revision of the stream.
 func (h *history) read(ctx context.Context, client int, log eventstore.Log, id eventstore.StreamID, head bool) (eventstore.Expected, error) {
 	from, opt := eventstore.Revision(0), eventstore.ReadOptions{}
 	if head {
@@ -135,7 +135,8 @@ func (h *history) number(events []eventstore.Event) string {
 	return string(row)
 }
 
-// check checks the recorded calls. It gives up after the given time.
+// check decides whether the recorded calls are linearizable. It gives up after the
+// given time.
 func (h *history) check(within time.Duration) verdict {
 	h.mu.Lock()
 	defer h.mu.Unlock()

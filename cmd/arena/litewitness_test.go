@@ -31,7 +31,7 @@ import (
 	_ "modernc.org/sqlite" // litewitness keeps its logs in a SQLite file
 )
 
-// litewitnesses runs processes of litewitness, a witness of another project. It
+// litewitnesses runs processes of litewitness, a witness from another project. It
 // builds the program from the module in testdata/litewitness.
 //
 // litewitness cannot report which port the system chose, so the witnesses listen on

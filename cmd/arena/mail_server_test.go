@@ -105,7 +105,7 @@ func (d *delivery) Data(r io.Reader) error {
 func (d *delivery) Reset()        {}
 func (d *delivery) Logout() error { return nil }
 
-// to returns the emails that were sent to an address.
+// p.to returns the emails that were sent to an address.
 func (p *mailServer) to(address string) []receivedMail {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -44,9 +44,9 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// tests runs the tests of this package without a developer's settings. Programs that
-// scripts start also run TestMain, but they never call Run, so they keep the
-// settings of the script.
+// The type tests runs the tests of this package without a developer's settings.
+// Programs that scripts start also run TestMain, but they never call Run, so they keep
+// the settings of the script.
 type tests struct{ *testing.M }
 
 func (t tests) Run() int {
@@ -78,9 +78,9 @@ func forgetSettings() {
 	}
 }
 
-// roaming makes each call from another loopback address, as if many people made the
-// calls. Otherwise the arena would reject calls that exceed the limits of one
-// address.
+// The transport that roaming returns makes each call from another loopback address, as
+// if many people made the calls. Otherwise the arena would reject calls that exceed the
+// limits of one address.
 func roaming() http.RoundTripper {
 	return &http.Transport{
 		DisableKeepAlives: true,

@@ -20,8 +20,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// analysts starts a node that everyone may read, but only clients on loopback may
-// feed. It returns the connection strings for reading and for feeding.
+// The function analysts starts a node that everyone may read, but only clients on
+// loopback may feed. It returns the connection strings for reading and for feeding.
 func analysts(t testing.TB) (read, feed string) {
 	t.Helper()
 	p := launch(t, "node", "--data", filepath.Join(t.TempDir(), "node"), "--read-only", "--listen", "127.0.0.1:0", "--feed-listen", "127.0.0.1:0")
@@ -159,7 +159,7 @@ func noteEnd(t testing.TB, r eventstore.Recorded, open map[string]bool) {
 	}
 }
 
-// words calls f for every string in a JSON value.
+// The function words calls f for every string in a JSON value.
 func words(t testing.TB, data []byte, f func(field, word string)) {
 	t.Helper()
 	var value any

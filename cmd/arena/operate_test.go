@@ -58,8 +58,8 @@ func (s *operatedArena) admin(args ...string) string {
 	return p.out.String()
 }
 
-// refuses requires that a call of `arena admin` fails: the command must print the
-// given line and exit with status 1.
+// The method refuses requires that a call of `arena admin` fails: the command must
+// print the given line and exit with status 1.
 func (s *operatedArena) refuses(line string, args ...string) {
 	s.t.Helper()
 	at := s.arena.await(`operators' endpoints on (http://\S+)`)[1]
@@ -69,8 +69,8 @@ func (s *operatedArena) refuses(line string, args ...string) {
 	require.Equal(s.t, "arena: "+line+"\n", p.err.String())
 }
 
-// ready calls /ready until a response reports whether the arena is draining, and
-// returns that response.
+// The method ready calls /ready until a response reports whether the arena is draining,
+// and returns that response.
 func (s *operatedArena) ready() (answer map[string]any) {
 	s.t.Helper()
 	eventually(s.t, "the log answers", func() bool {
@@ -85,7 +85,7 @@ func (s *operatedArena) ready() (answer map[string]any) {
 	return answer
 }
 
-// seated waits for a running match.
+// The method seated waits for a running match.
 func (s *operatedArena) seated() string {
 	s.t.Helper()
 	var id string
@@ -98,7 +98,7 @@ func (s *operatedArena) seated() string {
 	return id
 }
 
-// as makes a call as the bots' owner.
+// s.as makes a call as the bots' owner.
 func (s *operatedArena) as(method, path string, body any) (client.Answer, error) {
 	s.t.Helper()
 	o := s.owners[0]
@@ -259,7 +259,7 @@ func (s *operatedArena) seedKeys() (keys []string) {
 	return keys
 }
 
-// filed is an event of the log with its metadata.
+// The type filed is an event of the log with its metadata.
 type filed struct {
 	eventstore.Recorded
 	data, correlation string

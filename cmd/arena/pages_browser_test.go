@@ -100,7 +100,7 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	require.NoError(b.t, chromedp.Do(ctx, steps...))
 }
 
-// open loads a page of the arena without a cache, as on a first visit.
+// The method open loads a page of the arena without a cache, as on a first visit.
 func (b *tab) open(path string) {
 	b.t.Helper()
 	b.mu.Lock()
@@ -142,7 +142,7 @@ func (b *tab) text(selector string) string {
 	return said
 }
 
-// as sets the width of the window and the colour scheme.
+// b.as sets the width of the window and the colour scheme.
 func (b *tab) as(width int64, theme string) {
 	b.t.Helper()
 	b.do(chromedp.EmulateViewport(width, 900), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
@@ -153,8 +153,8 @@ func (b *tab) as(width int64, theme string) {
 	}))
 }
 
-// complaints returns the browser's errors since the last call, except those that the
-// test expects.
+// The method complaints returns the browser's errors since the last call, except those
+// that the test expects.
 func (b *tab) complaints(caused ...string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -172,7 +172,7 @@ func (b *tab) complaints(caused ...string) []string {
 	return list
 }
 
-// bytes returns the number of bytes received since the page was opened.
+// The method bytes returns the number of bytes received since the page was opened.
 func (b *tab) bytes() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -21,11 +21,11 @@ import (
 // maxWeight is the maximum number of bytes that a page may transfer.
 const maxWeight = 150 << 10
 
-// hostile is a bot name of the maximum length. It contains things that often break
-// pages: markup, emoji and a long word.
+// The variable hostile is a bot name of the maximum length. It contains things that
+// often break pages: markup, emoji and a long word.
 var hostile = "<b>Rudi</b>" + strings.Repeat("🏝", 14) + strings.Repeat("W", 15)
 
-// played returns an arena with three house bots that have a rated match.
+// The function played returns an arena with three house bots that have a rated match.
 func played(t *testing.T) *testArena {
 	t.Helper()
 	s := newTestArena(t, "--tick", "500ms", "--rest-standard", "1s")
@@ -254,7 +254,8 @@ func (b *tab) judge(what, rules string) {
 	require.Empty(b.t, found, what)
 }
 
-// serious is a script that returns the serious problems that axe-core finds.
+// The constant serious is a script that returns the serious problems that axe-core
+// finds.
 const serious = `axe.run(document, {resultTypes: ["violations"], runOnly: %s}).then((r) => r.violations
 	.filter((v) => v.impact === "serious" || v.impact === "critical")
 	.map((v) => v.id + ": " + v.nodes.map((n) => n.target.join(" ") + " (" + n.failureSummary.replaceAll("\n", " ") + ")").slice(0, 3).join("; ")))`

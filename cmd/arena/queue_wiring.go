@@ -66,8 +66,8 @@ func (c *queueCount) latest(ctx context.Context) (int, error) {
 	return c.waiting, c.err
 }
 
-// count counts the bots that wait. While this process plays, its ticks keep the
-// ladders up to date. Otherwise, another process writes the ladders.
+// count returns the number of waiting bots. While this process plays, its ticks keep
+// the ladders up to date. Otherwise, another process writes the ladders.
 func (q queue) count(ctx context.Context, l *matchmaker.Ladder) (int, error) {
 	bots, err := q.arena.directory.Candidates(ctx, l.Mode())
 	if err != nil {

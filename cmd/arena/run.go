@@ -110,9 +110,9 @@ func (a *arena) shutDown(ctx context.Context) {
 	}
 }
 
-// play plays until ctx ends. If the log is unavailable for too long, the lease
-// expires. Once the log is back, play takes the lease again, unless another process
-// has taken it in the meantime.
+// play seats and plays matches until ctx ends. If the log is unavailable for too long,
+// the lease expires. Once the log is back, play takes the lease again, unless another
+// process has taken it in the meantime.
 func (a *arena) play(ctx context.Context) error {
 	for {
 		err := a.playUnderLease(ctx)

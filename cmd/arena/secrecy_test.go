@@ -13,15 +13,15 @@ import (
 	"hexarena/projections/matches"
 )
 
-// spies collects all public responses during a match.
+// The type spies collects all public responses during a match.
 type spies struct {
 	matchID string
 	pages   map[string]string // headers and bodies of responses, by path
 	streams map[string]*overheard
 }
 
-// overheard holds everything that a stream sent, from the first read to the end of
-// the match.
+// The type overheard holds everything that a stream sent, from the first read to the
+// end of the match.
 type overheard struct {
 	text string
 	done chan struct{}
@@ -88,7 +88,7 @@ func overhear(s *testArena, path, matchID string) *overheard {
 	return o
 }
 
-// answers calls a path with GET and returns the response's status.
+// The function answers calls a path with GET and returns the response's status.
 func answers(s *testArena, path string) int {
 	s.t.Helper()
 	res, err := http.Get(s.base() + path)

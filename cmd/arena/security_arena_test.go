@@ -70,7 +70,7 @@ func closedPort(t testing.TB) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(bound.(*syscall.SockaddrInet4).Port))
 }
 
-// each runs the rows of a test in parallel, all with the same arena.
+// The method each runs the rows of a test in parallel, all with the same arena.
 func (f *securityArena) each(t *testing.T, rows map[string]func(*testing.T)) {
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func (p *process) address() string { return p.await(`API on http://(\S+)\n`)[1] 
 // admin returns the address of a process's operators' endpoints.
 func (p *process) admin() string { return p.await(`operators' endpoints on http://(\S+)\n`)[1] }
 
-// events returns all events of the log as text.
+// The method events returns all events of the log as text.
 func (f *securityArena) events(t *testing.T) string {
 	t.Helper()
 	log, err := esdb.Open(fmt.Sprintf("esdb://%s?tls=false", f.node()), slog.New(slog.DiscardHandler))
@@ -120,7 +120,7 @@ type caller struct {
 
 var callers atomic.Uint32
 
-// anonymous returns a caller without credentials.
+// The method anonymous returns a caller without credentials.
 func (f *securityArena) anonymous(t *testing.T) *caller { return anonymousAt(t, f.address()) }
 
 func anonymousAt(t *testing.T, at string) *caller {
@@ -138,8 +138,8 @@ func anonymousAt(t *testing.T, at string) *caller {
 	}}
 }
 
-// elsewhere returns a caller with the same credentials, but with another address of
-// its own. The new caller calls the arena at the address at.
+// The method elsewhere returns a caller with the same credentials, but with another
+// address of its own. The new caller calls the arena at the address at.
 func (c *caller) elsewhere(at string) *caller {
 	o := anonymousAt(c.t, at)
 	o.cookie, o.keyID, o.key = c.cookie, c.keyID, c.key
@@ -286,16 +286,16 @@ func (c *caller) sign(h http.Header, timestamp, method, target string, body []by
 	h.Set("X-Arena-Signature", base64.StdEncoding.EncodeToString(ed25519.Sign(c.key, []byte(message))))
 }
 
-// resigned returns an edit that signs a call again, with the given timestamp, method,
-// target and body.
+// The method resigned returns an edit that signs a call again, with the given
+// timestamp, method, target and body.
 func (c *caller) resigned(timestamp, method, target, body string) func(*http.Request) {
 	return func(r *http.Request) { c.sign(r.Header, timestamp, method, target, []byte(body)) }
 }
 
 var lastStamp atomic.Int64
 
-// fresh returns a timestamp that no call has used yet: the current time, or a little
-// later.
+// The function fresh returns a timestamp that no call has used yet: the current time,
+// or a little later.
 func fresh() string {
 	for {
 		last := lastStamp.Load()
@@ -344,7 +344,7 @@ func contractOf(ctx context.Context, client *http.Client, base string) (*apitest
 	return c, nil
 }
 
-// is requires a status and, for a rejected call, an error code.
+// r.is requires a status and, for a rejected call, an error code.
 func (r *reply) is(status int, code ...string) *reply {
 	r.t.Helper()
 	require.Equal(r.t, status, r.status, "%s", r.body)
@@ -354,7 +354,8 @@ func (r *reply) is(status int, code ...string) *reply {
 	return r
 }
 
-// names requires that the response to a rejected call lists a field as invalid.
+// The method names requires that the response to a rejected call lists a field as
+// invalid.
 func (r *reply) names(field string) *reply {
 	r.t.Helper()
 	require.Contains(r.t, string(r.body), `"field":"`+field+`"`)
@@ -363,7 +364,8 @@ func (r *reply) names(field string) *reply {
 
 func (r *reply) cookies() []*http.Cookie { return (&http.Response{Header: r.header}).Cookies() }
 
-// seen returns the response as a string, without the parts that differ between calls.
+// The method seen returns the response as a string, without the parts that differ
+// between calls.
 func (r *reply) seen() string {
 	h := r.header.Clone()
 	for _, each := range []string{"X-Request-Id", "Date", "Ratelimit"} {

@@ -205,7 +205,7 @@ func (f *securityArena) redirectsAreNotFollowed(t *testing.T) {
 }
 
 // noProxies registers a bot at 0.0.0.0. Go never uses a proxy for loopback addresses,
-// but it does not treat 0.0.0.0 as one.
+// but it does not treat 0.0.0.0 as a loopback address.
 func (f *securityArena) noProxies(t *testing.T, proxy *trap) {
 	bot := newTestBot(t, "direct")
 	f.member(t).register(strings.Replace(bot.url, "127.0.0.1", "0.0.0.0", 1)).is(201)
@@ -336,8 +336,9 @@ func (f *securityArena) slowTLS(t *testing.T) {
 	require.NotContains(t, <-ended, "timeout", "the arena has hung up")
 }
 
-// sending returns a server that writes the text in head once, and then the text in
-// again repeatedly. It stops when the arena closes the connection, or after 64 MiB.
+// The function sending returns a server that writes the text in head once, and then the
+// text in again repeatedly. It stops when the arena closes the connection, or after 64
+// MiB.
 func sending(head, again string) func(net.Conn) string {
 	return func(c net.Conn) string {
 		_, _ = c.Read(make([]byte, 4096)) // the request
@@ -423,7 +424,7 @@ func judgedAtEachDial(t *testing.T) {
 	require.Zero(t, dialled.Load(), "the arena called no bot")
 }
 
-// public reads a page repeatedly until holds returns true for it.
+// The method public reads a page repeatedly until holds returns true for it.
 func (f *securityArena) public(t *testing.T, path string, holds func(page string) bool) {
 	t.Helper()
 	eventually(t, path, func() bool { return holds(string(f.anonymous(t).do("GET", path, nil).is(200).body)) })

@@ -98,7 +98,7 @@ func (f *securityArena) the1201stFile(t *testing.T) {
 	who.do("GET", "/health", nil).is(200)
 }
 
-// from sets the header with the addresses that a call claims to come from.
+// The function from sets the header with the addresses that a call claims to come from.
 func from(addresses string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("X-Forwarded-For", addresses) }
 }
@@ -144,8 +144,8 @@ func (f *securityArena) aBodyOverTheLimit(t *testing.T) {
 	require.Equal(t, 413, ada.raw("POST /keys HTTP/1.1\r\nHost: arena\r\nContent-Length: 9000000000000\r\n\r\n"), "by its declared length")
 }
 
-// The header announces a body, but only a part of it arrives, or nothing. The arena
-// waits ten seconds for the body, even if it rejects the call.
+// The header announces a body, but only part of the body arrives, or none of it. The
+// arena waits ten seconds for the body, even if it rejects the call.
 func (f *securityArena) aBodyThatDrips(t *testing.T) {
 	for what, c := range map[string]struct {
 		head   string

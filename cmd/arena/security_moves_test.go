@@ -43,7 +43,7 @@ func pair(t *testing.T) (public ed25519.PublicKey, private ed25519.PrivateKey) {
 	return public, private
 }
 
-// proof signs the challenge as docs/protocol.md describes it.
+// The method proof signs the challenge as docs/protocol.md describes it.
 func (f *securityArena) proof(t *testing.T, private ed25519.PrivateKey, accountID string) string {
 	t.Helper()
 	base, err := url.Parse(f.base())
@@ -66,7 +66,7 @@ func registration(public ed25519.PublicKey, proof string) map[string]any {
 	return body
 }
 
-// as returns a caller who signs with the given key, under the given key id.
+// c.as returns a caller who signs with the given key, under the given key id.
 func (c *caller) as(keyID any, private ed25519.PrivateKey) *caller {
 	k := c.elsewhere(c.at)
 	k.cookie, k.keyID, k.key = nil, keyID.(string), private

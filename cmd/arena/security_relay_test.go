@@ -69,8 +69,8 @@ func publicBot(t *testing.T, flags ...string) string {
 	return gateway.URL
 }
 
-// relayed sends the headers of an upgrade request by the arena to a bot, and returns
-// the status of the bot's response.
+// The function relayed sends the headers of an upgrade request by the arena to a bot,
+// and returns the status of the bot's response.
 func relayed(t *testing.T, bot string, upgrade http.Header) int {
 	t.Helper()
 	h := http.Header{}

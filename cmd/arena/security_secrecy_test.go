@@ -22,7 +22,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// mark is part of the URL of each bot in the test, and occurs nowhere else.
+// The constant mark is part of the URL of each bot in the test, and occurs nowhere
+// else.
 const mark = "a-path-that-only-its-owner-knows"
 
 // The test reads a match through every public call and page, once while the match is
@@ -151,8 +152,9 @@ func requireNowhere(t *testing.T, pages map[string]string, text string) {
 	}
 }
 
-// everything returns the responses to all public GET calls of the API, including
-// their status and headers. It calls each path with existing and with unknown ids.
+// The method everything returns the responses to all public GET calls of the API,
+// including their status and headers. It calls each path with existing and with unknown
+// ids.
 func (f *securityArena) everything(t *testing.T, matchID, botID string) map[string]string {
 	t.Helper()
 	who := f.anonymous(t)
@@ -220,7 +222,7 @@ func (c *caller) glance(target string) string {
 	return res.Status + "\n" + text.String() + string(body)
 }
 
-// metrics returns the response of /metrics, one of the operators' endpoints.
+// The method metrics returns the response of /metrics, one of the operators' endpoints.
 func (f *securityArena) metrics(t *testing.T) string {
 	t.Helper()
 	res, err := http.Get("http://" + f.admin() + "/metrics")

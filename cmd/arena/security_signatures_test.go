@@ -114,7 +114,7 @@ func race(t *testing.T, n int, call func() (*reply, error)) map[int]int {
 	return statuses
 }
 
-// raw sends the exact bytes of a request, and returns the response's status.
+// The method raw sends the exact bytes of a request, and returns the response's status.
 func (c *caller) raw(request string) int {
 	c.t.Helper()
 	conn, err := net.Dial("tcp", c.at)
@@ -236,8 +236,8 @@ func (f *securityArena) oneSpellingOfASignature(t *testing.T) {
 	}
 }
 
-// leftOver sets unused bits in the last character of the base64 of 64 bytes. Most
-// decoders ignore these bits and still return the original bytes.
+// leftOver sets unused bits in the last character of the base64 encoding of 64 bytes.
+// Most decoders ignore these bits and still return the original bytes.
 func leftOver(encoded string) string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	at := len(encoded) - 3

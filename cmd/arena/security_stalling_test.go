@@ -19,11 +19,10 @@ import (
 
 // A bot stalls its match: it answers after 90 % of each deadline and makes impossible
 // offers. If the arena has a time bank, the match does not reach its wall clock,
-// because the bot runs out of time and gets strikes. (On a busy machine, the bot may
-// be late and get strikes earlier. In TestStallingBotsAreStruckWithATimeBank of
+// because the bot runs out of time and gets strikes. (On a busy machine, the bot may be
+// late and get strikes earlier. In TestStallingBotsAreStruckWithATimeBank of
 // adapters/referee, time is virtual.) Without a time bank, the wall clock aborts the
-// match, although every answer of the bot is in time. All checkers accept both
-// matches.
+// match, even though the bot always answers in time. All checkers accept both matches.
 func TestSecurityStalling(t *testing.T) {
 	t.Run("with a time bank", func(t *testing.T) {
 		t.Parallel()

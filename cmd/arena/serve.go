@@ -108,8 +108,8 @@ type arena struct {
 	closers   []func() error                             // in the order of opening
 }
 
-// open creates all parts and connects them. If it fails, it closes the parts that
-// it has opened.
+// The function open creates all parts and connects them. If it fails, it closes the
+// parts that it has opened.
 func open(ctx context.Context, c config, logger *slog.Logger) (*arena, error) {
 	a := &arena{config: c, logger: logger}
 	for _, step := range []func(context.Context) error{a.openPorts, a.openMail, a.openLog, a.openSecrets, a.openBeacon, a.openModels, a.openPlay, a.openServers} {
@@ -162,9 +162,9 @@ func (a *arena) listen(ctx context.Context, flag, address string) (net.Listener,
 	return l, nil
 }
 
-// addresses returns the addresses that the arena listens on, one per line. If a flag
-// sets port 0, these lines are the only place that shows the chosen port, because the
-// base URL may belong to a proxy.
+// The method addresses returns the addresses that the arena listens on, one per line.
+// If a flag sets port 0, these lines are the only place that shows the chosen port,
+// because the base URL may belong to a proxy.
 func (a *arena) addresses() string {
 	text := fmt.Sprintf("API on http://%s\noperators' endpoints on http://%s\n", a.listeners.public.Addr(), a.listeners.admin.Addr())
 	if a.listeners.node != nil {

@@ -98,7 +98,7 @@ func TestFaultyBotsHarmOnlyThemselves(t *testing.T) {
 }
 
 // requirePenalties requires that the record contains every expected strike of the
-// faulty seat, with the right kind.
+// faulty seat, and that each is of the right kind.
 func (f *fault) requirePenalties(t *testing.T, r record) {
 	t.Helper()
 	strikes := 0

@@ -38,7 +38,7 @@ func TestThirdPartyBotPlays(t *testing.T) {
 	var out, errOut transcript
 	cmd := exec.CommandContext(t.Context(), node, "testdata/thirdparty/bot.mjs", //nolint:gosec // a file of this repository
 		"--base", s.base(), "--mail", filepath.Join(s.data, "mail"), "--email", "stranger@example.org", "--timeout", fmt.Sprint(patience.Seconds()))
-	cmd.Env = append(os.Environ(), "NODE_NO_WARNINGS=1") // keep warnings of node out of standard error
+	cmd.Env = append(os.Environ(), "NODE_NO_WARNINGS=1") // keep Node.js warnings out of standard error
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	require.NoError(t, cmd.Run(), "%s%s", &out, &errOut)
 	require.Empty(t, errOut.String())

@@ -54,8 +54,8 @@ func (d directoryAdapter) Candidates(_ context.Context, mode string) ([]ladder.C
 	return list, d.runner.Err()
 }
 
-// candidates is the directory that the matchmaker uses. While the signed log is
-// behind the event log, candidates reports that it is behind, too. A match starts
+// The type candidates is the directory that the matchmaker uses. While the signed log
+// is behind the event log, candidates reports that it is behind, too. A match starts
 // only after a signed head includes its table, so the matchmaker would otherwise seat
 // bots at tables that cannot start.
 type candidates struct {
@@ -77,8 +77,8 @@ func (d directoryAdapter) OwnerOfBot(botID string) (ownerID string, ok bool) {
 	return b.OwnerID, ok
 }
 
-// list is the list of matches. It returns errors once its runner has stopped, because
-// its rows are then out of date.
+// The type list is the list of matches. It returns errors once its runner has stopped,
+// because its rows are then out of date.
 type list struct {
 	*matches.Matches
 	runner *projections.Runner
@@ -108,8 +108,8 @@ func (l list) From(botID, first string, limit int) (page []matches.Summary, know
 	return page, known, cmp.Or(l.runner.Err(), err)
 }
 
-// rankings is the leaderboard with the directory's names. It returns errors once
-// the runner of the leaderboard or of the directory has stopped.
+// The type rankings is the leaderboard with the directory's names. It returns errors
+// once the runner of the leaderboard or of the directory has stopped.
 type rankings struct {
 	*leaderboard.Leaderboard
 	runner    *projections.Runner
@@ -173,7 +173,8 @@ func (d directoryAdapter) house(botID string) bool {
 	return ok && d.Handle(b.OwnerID) == owner.House
 }
 
-// names returns the names that the leaderboard shows for a bot and its owner.
+// The method names returns the names that the leaderboard shows for a bot and its
+// owner.
 func (d directoryAdapter) names(botID string) (name, owner string, ok bool) {
 	b, ok := d.Bot(botID)
 	return b.Name, d.Handle(b.OwnerID), ok && !b.Removed

@@ -259,7 +259,7 @@ func (f *forgedLadder) Consistency(_ context.Context, _ string, from, to uint64)
 	return hashes, err
 }
 
-// submit submits the forged head to witnesses, as an arena does. It waits until each
+// submit sends the forged head to witnesses, as an arena does. It waits until each
 // witness has responded, and returns the head with their cosignatures.
 func (f *forgedLadder) submit(witnesses ...*litewitness) []byte {
 	f.t.Helper()

@@ -79,8 +79,8 @@ func (r *report) run(ctx context.Context, c conditions, packages []string) error
 	return r.read(ctx, c, cmd)
 }
 
-// read starts a command that prints events in the format of go test -json, and adds
-// the events to the report.
+// The method read starts a command that prints events in the format of go test -json,
+// and adds the events to the report.
 func (r *report) read(ctx context.Context, c conditions, cmd *exec.Cmd) error {
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -184,8 +184,8 @@ func (r *report) addPackage(c conditions, e event) {
 	}
 }
 
-// unfinished returns the output of a package's unfinished tests, followed by the
-// package's output outside tests. After a panic in another goroutine, go test does
+// The method unfinished returns the output of a package's unfinished tests, followed by
+// the package's output outside tests. After a panic in another goroutine, go test does
 // not report the end of the running tests, so they are unfinished.
 func (r *report) unfinished(pkg string) (output []string) {
 	for key, lines := range r.output {
@@ -196,7 +196,7 @@ func (r *report) unfinished(pkg string) (output []string) {
 	return append(output, r.output[test{pkg: pkg}]...)
 }
 
-// counts returns, as text, how many tests ran, failed and were skipped.
+// The method counts returns, as text, how many tests ran, failed and were skipped.
 func (r *report) counts() string {
 	text := fmt.Sprintf("%d tests run, %d failed, %d skipped", r.passed+r.failed, r.failed, r.skipped)
 	outside := 0
@@ -211,7 +211,7 @@ func (r *report) counts() string {
 	return text
 }
 
-// excerpts returns an excerpt of each failure.
+// The method excerpts returns an excerpt of each failure.
 func (r *report) excerpts() string {
 	var text strings.Builder
 	for _, f := range r.failures {
@@ -274,8 +274,8 @@ func (f failure) command() string {
 // command that repeats the failure.
 func (f failure) String() string { return f.text(firstLines, lastLines) }
 
-// text returns the given numbers of first and last lines of the failed test's
-// output, and the command that repeats the failure.
+// text returns the failed test's output, shortened to the given numbers of first and
+// last lines, and the command that repeats the failure.
 func (f failure) text(first, last int) string {
 	var text strings.Builder
 	name := f.name

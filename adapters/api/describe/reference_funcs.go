@@ -11,8 +11,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// capital finds the boundaries between the words of a camelCase name. A line
-// may break there.
+// The variable capital finds the boundaries between the words of a camelCase name. A
+// line may break there.
 var capital = regexp.MustCompile(`([a-z])([A-Z])`)
 
 // breakablePath allows a line break before each part of a path.

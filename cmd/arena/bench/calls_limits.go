@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// quotas tracks the RateLimit headers of responses.
+// The type quotas tracks the RateLimit headers of responses.
 type quotas struct {
 	limits map[string]int
 	left   map[string]int // of the current address
@@ -41,7 +41,7 @@ func (q *quotas) add(h http.Header) {
 	}
 }
 
-// spent reports whether the next call of the address may exceed a limit.
+// The method spent reports whether the next call of the address may exceed a limit.
 func (q *quotas) spent() bool {
 	for name, left := range q.left {
 		if left < q.limits[name]/2 {

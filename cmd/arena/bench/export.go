@@ -106,7 +106,7 @@ func (r *exportReport) play(ctx context.Context, log eventstore.Log, mode string
 	return nil
 }
 
-// subscribe subscribes from the start of the log, and receives all events until the
+// subscribe opens a subscription at the start of the log, and receives events until the
 // subscription is live.
 func (r *exportReport) subscribe(ctx context.Context, log eventstore.Log) error {
 	n := 0

@@ -85,9 +85,9 @@ type logBench struct {
 	streams int           // number of stream names used so far
 }
 
-// measure measures appends for each number of writers. Just before each measurement,
-// it measures Pebble with the same number of writers, so that the load on the machine
-// is about the same for both.
+// measure runs appends with each number of writers, and times them. Just before, it
+// measures Pebble with the same number of writers, so that the load on the machine is
+// about the same for both.
 func (b *logBench) measure(ctx context.Context, r *logReport) (err error) {
 	for _, n := range writersAtOnce {
 		alone, err := b.writePebble(ctx, n)

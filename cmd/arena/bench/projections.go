@@ -77,7 +77,7 @@ func (c projectionsCmd) measure(ctx context.Context, dir string, p *progress.Dis
 	return r, err
 }
 
-// rebuilt describes a model that was rebuilt.
+// The type rebuilt describes a model that was rebuilt.
 type rebuilt struct {
 	name   string
 	took   time.Duration

@@ -114,8 +114,8 @@ func (b *readsBench) size(ctx context.Context, n int) (r sizeReport, err error) 
 	return r, err
 }
 
-// without returns a step that moves a folder away, runs f, and then restores
-// the folder.
+// The function without returns a step that moves a folder away, runs f, and then
+// restores the folder.
 func without(dir string, f func() error) func() error {
 	return func() (err error) {
 		kept := dir + ".kept"

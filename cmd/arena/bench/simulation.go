@@ -58,7 +58,7 @@ func (s *simulation) store(ctx context.Context, at time.Time, events ...ladder.E
 	return err
 }
 
-// seat seats every bot. It returns the matches, which have no events yet.
+// seat puts every bot at a table. It returns the matches, which have no events yet.
 func (s *simulation) seat(ctx context.Context, now time.Time) ([]*simulatedMatch, error) {
 	candidates := make([]ladder.Candidate, len(s.bots))
 	bots := map[string]match.Seat{}

@@ -82,8 +82,8 @@ func RunHouseBots(ctx context.Context, a Arena, out, botLog io.Writer) error {
 	return g.Wait()
 }
 
-// run runs the bot's process until ctx ends. It calls ready with the bot's URL.
-// secret is the path of the file with the secret of the bot's nonces.
+// run runs the bot's process until ctx ends. It calls ready with the bot's URL. secret
+// is the path of the file with the secret from which the bot derives its nonces.
 func (b houseBot) run(ctx context.Context, arenaKey ed25519.PublicKey, secret string, log io.Writer, ready func(url string) error) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -96,8 +96,8 @@ func (o *Owner) Register(ctx context.Context, name, mode, botURL string) error {
 	return o.Call(ctx, http.MethodPost, "/bots", rest.NewBot{Name: name, Mode: mode, URL: botURL}, nil)
 }
 
-// Call makes a call, and signs it if the owner has a key. It decodes the response
-// into the variable into, unless into is nil.
+// Call makes a call, and signs it if the owner has a key. Unless into is nil, it
+// decodes the response into the value that into points to.
 func (o *Owner) Call(ctx context.Context, method, path string, body, into any) error {
 	credentials := client.Options{Base: o.Base, Session: o.session}
 	if o.KeyID != "" {

@@ -60,7 +60,7 @@ func RequireHTTPS(h http.Handler) http.Handler {
 	})
 }
 
-// Serve serves calls until the server is shut down or fails.
+// Serve handles calls until the server is shut down or fails.
 func Serve(s *http.Server, l net.Listener) error {
 	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err

@@ -35,7 +35,7 @@ func nameOf(host string) HostName { return HostName(strings.ToLower(strings.Trim
 
 var errForeignHost = errors.New("the host in the URL must be an IP address, localhost, or a name in --admin-hosts")
 
-// foreign maps the errors of ForOperators to responses.
+// The variable foreign maps the errors of ForOperators to responses.
 var foreign = problem.Table{
 	{Err: errForeignHost, Status: http.StatusForbidden, Code: "host"},
 	{Err: problem.ErrCrossSite, Status: http.StatusForbidden, Code: "cross_site"},

@@ -10,8 +10,8 @@ import (
 	"hexarena/eventstore/node/quota"
 )
 
-// quotas holds the limits for the clients of a read-only node. 0 means no limit.
-// docs/operations.md explains the limits.
+// The type quotas holds the limits for the clients of a read-only node. 0 means no
+// limit. docs/operations.md explains the limits.
 type quotas struct {
 	MaxPublicConnections           int           `default:"256" help:"with --read-only: connections in total; 0 for any number"`
 	MaxPublicConnectionsPerAddress int           `default:"16" help:"with --read-only: connections from one address"`

@@ -72,7 +72,7 @@ func (c serveCmd) serve(ctx context.Context, out io.Writer, logger *slog.Logger)
 	return errors.Join(g.Wait(), closed)
 }
 
-// stopped wraps the error of a node that stopped unexpectedly.
+// The function stopped wraps the error of a node that stopped unexpectedly.
 func stopped(err error) error {
 	if err != nil {
 		err = fmt.Errorf("the node stopped: %w", err)
@@ -135,7 +135,7 @@ func (l listeners) close() (err error) {
 	return err
 }
 
-// more returns one line for each of the listeners feed and admin.
+// The method more returns one line for each of the listeners feed and admin.
 func (l listeners) more() (text string) {
 	if l.feed != nil {
 		text = fmt.Sprintf("feed endpoint on esdb://%s?tls=false\n", l.feed.Addr())

@@ -56,7 +56,7 @@ func (c statusCmd) Run(ctx context.Context, k *kong.Kong) error {
 	})
 }
 
-// describe describes the state of a read model.
+// describe returns a description of a read model's state.
 func describe(s projections.State, head eventstore.Position) string {
 	rows := fmt.Sprintf("up to %d, %.1f MB", s.Position, float64(s.Bytes)/(1<<20))
 	switch {

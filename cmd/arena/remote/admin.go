@@ -44,8 +44,8 @@ type adminOrder struct {
 	Reason string `required:"" help:"The reason, which the arena stores with the order."`
 }
 
-// outcomes holds two lines for each order. The command prints the first line if the
-// order changed something, and the second if it did not.
+// The variable outcomes holds two lines for each order. The command prints the first
+// line if the order changed something, and the second if it did not.
 var outcomes = map[string]struct{ changed, unchanged string }{
 	"drain":   {"draining: no more bots are seated, and running matches continue until they end", "the arena is already draining"},
 	"undrain": {"bots are seated again", "the arena is not draining"},
@@ -67,7 +67,7 @@ func (o adminOrder) give(ctx context.Context, s *session, call *kong.Context, bo
 	})
 }
 
-// Run runs `arena admin drain` and `arena admin undrain`.
+// Run implements `arena admin drain` and `arena admin undrain`.
 func (o adminOrder) Run(ctx context.Context, s *session, call *kong.Context) error {
 	return o.give(ctx, s, call, map[string]string{})
 }
@@ -79,7 +79,7 @@ type adminTarget struct {
 	ID   string `arg:"" help:"Its id."`
 }
 
-// Run runs `arena admin suspend` and `arena admin restore`.
+// Run implements `arena admin suspend` and `arena admin restore`.
 func (t adminTarget) Run(ctx context.Context, s *session, call *kong.Context) error {
 	return t.give(ctx, s, call, map[string]string{t.What: t.ID})
 }

@@ -89,7 +89,7 @@ var botCalls = map[string]request{
 	"unpause": {scope: owner.BotsWrite, method: http.MethodPatch, body: rest.BotPatch{Status: new("active")}},
 }
 
-// Run runs a command of botCalls.
+// Run executes one of the commands in botCalls.
 func (c namedBot) Run(ctx context.Context, s *session, call *kong.Context) error {
 	return c.callAndShow(ctx, s, botCalls[call.Selected().Name])
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/mattn/go-isatty"
 )
 
-// final holds the flag of commands that cannot be undone.
+// The type final holds the flag of commands that cannot be undone.
 type final struct {
 	Yes bool `help:"Do not ask before this command does something that cannot be undone."`
 }

@@ -44,8 +44,8 @@ func printKey(w io.Writer, k rest.Key) {
 	fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", client.OneLine(k.Name), k.ID, strings.Join(scopes, ","), state)
 }
 
-// hourOf returns a time without its minutes. The arena stores the use of a key at
-// most once an hour, so minutes would be false precision.
+// hourOf returns a time without its minutes. The arena records the use of a key at most
+// once an hour, so minutes would be false precision.
 func hourOf(text string) string {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {

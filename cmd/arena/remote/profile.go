@@ -22,7 +22,7 @@ type profile struct {
 	Arenas map[string]*credentials `json:"arenas,omitempty"`
 }
 
-// credentials holds the user's credentials for one arena.
+// The type credentials holds the user's credentials for one arena.
 type credentials struct {
 	Session string        `json:"session,omitempty"` // the cookie, name=value
 	KeyID   string        `json:"keyId,omitempty"`

@@ -27,7 +27,7 @@ type target struct {
 	JSON  bool   `name:"json" help:"Print the arena's response as JSON."`
 }
 
-// signed holds the flags of commands that make signed calls.
+// The type signed holds the flags of commands that make signed calls.
 type signed struct {
 	target
 	Key   string `placeholder:"FILE" help:"Private key to sign with, in PEM (default: the key of the last \"keys add\")."`
@@ -124,7 +124,7 @@ func askAndShow[T any](ctx context.Context, s *session, r request, text func(io.
 	return show(s, a, text)
 }
 
-// call makes a call with credentials for the call's scope.
+// call sends a request with credentials that have its scope.
 func (s *session) call(ctx context.Context, r request) (client.Answer, error) {
 	credentials, err := s.credentials(r.scope)
 	if err != nil {
@@ -159,9 +159,9 @@ func (s *session) showRefusal(r *client.Refusal) {
 	}
 }
 
-// credentials chooses the credentials for a call. Its first choice is the key that
-// the flags name. The second is the profile's key, if that key has the scope. The
-// third is the session, which has every scope.
+// The method credentials chooses the credentials for a call. Its first choice is the
+// key that the flags name. The second is the profile's key, if that key has the scope.
+// The third is the session, which has every scope.
 func (s *session) credentials(scope owner.Scope) (client.Options, error) {
 	named := s.keyFile != "" || s.keyID != ""
 	switch {

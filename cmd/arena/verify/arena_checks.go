@@ -128,8 +128,8 @@ func withoutArena(r *audit.Report) {
 	}
 }
 
-// unused returns an error if the head that --head names was not compared, because no
-// match has the mode of that head.
+// The method unused returns an error if the head that --head names was not compared,
+// because no match has the mode of that head.
 func (a *arenaChecks) unused() error {
 	if s := a.saved; s != nil && s.tree == ladderTree && a.trees[s.mode] == nil {
 		return fmt.Errorf("the head that --head names belongs to the %s ladder, but no match has that mode", s.mode)
@@ -137,8 +137,8 @@ func (a *arenaChecks) unused() error {
 	return a.signed.unused()
 }
 
-// owners finds out which of the bots that sent a nonce belong to the house. It reads
-// the leaderboard, which shows the owner of every bot with a rated match.
+// The method owners finds out which of the bots that sent a nonce belong to the house.
+// It reads the leaderboard, which shows the owner of every bot with a rated match.
 func (a *arenaChecks) owners(ctx context.Context, r *audit.Record) error {
 	for _, bot := range r.NoncedBots() {
 		if _, known := a.house[bot]; known {

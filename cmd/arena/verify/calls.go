@@ -13,7 +13,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// calls makes anonymous calls to an arena.
+// The type calls makes anonymous calls to an arena.
 type calls struct{ arena *client.Client }
 
 // getJSON makes a call and decodes the response. found is false if the status is

@@ -16,7 +16,7 @@ import (
 	"hexarena/domain/seed"
 )
 
-// facts holds the data that an arena publishes about itself in
+// The type facts holds the data that an arena publishes about itself in
 // /.well-known/arena.json.
 type facts struct {
 	platformKey string // base64
@@ -62,10 +62,10 @@ func fetchSeedKeys(ctx context.Context, c calls) (map[string]audit.SeedKey, erro
 	return keys, nil
 }
 
-// beacons returns the chain that --beacon-chain names. The flag contains only the
-// hash and the key of a chain. The period and the first round come from the arena,
-// which is safe because the hash commits to them. If the arena does not supply them,
-// verify does not check the times of rounds.
+// The method beacons returns the chain that --beacon-chain names. The flag contains
+// only the hash and the key of a chain. The period and the first round come from the
+// arena, which is safe because the hash commits to them. If the arena does not supply
+// them, verify does not check the times of rounds.
 func (c *Cmd) beacons(f facts) ([]audit.Beacon, error) {
 	chain, err := drand.ParseChain(c.BeaconChain)
 	if err != nil {

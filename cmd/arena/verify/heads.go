@@ -20,16 +20,16 @@ const (
 	ladderTree  = "ladder"
 )
 
-// heads remembers the newest head of each tree of an arena, so that the arena cannot
-// show a different history later. A file holds one head, exactly as the arena signed
-// it. The folder is named after the platform key, so that the heads remain valid if
-// the arena's address changes.
+// The type heads remembers the newest head of each tree of an arena, so that the arena
+// cannot show a different history later. A file holds one head, exactly as the arena
+// signed it. The folder is named after the platform key, so that the heads remain valid
+// if the arena's address changes.
 type heads struct {
 	folder string // empty with --no-remember
 	key    ed25519.PublicKey
 }
 
-// remembered is a head that was read from a file.
+// The type remembered is a head that was read from a file.
 type remembered struct {
 	signedlog.Head
 	file string
@@ -56,7 +56,7 @@ func openHead(tree string, signed []byte, mode string, key ed25519.PublicKey) (s
 	return signedlog.Open(signed, mode, key)
 }
 
-// read returns the remembered head of a tree, or nil if no head is stored.
+// The method read returns the remembered head of a tree, or nil if no head is stored.
 func (h heads) read(tree, mode string) (*remembered, error) {
 	if h.folder == "" {
 		return nil, nil //nolint:nilnil // if no head is stored, any head is valid
@@ -98,7 +98,7 @@ func (h heads) writeOther(tree, mode string, signed []byte) (string, error) {
 	return file, remote.ReplaceFile(file, signed)
 }
 
-// saved is the head in the file that --head names.
+// The type saved is the head in the file that --head names.
 type saved struct {
 	remembered
 

@@ -52,7 +52,7 @@ type treeReport struct {
 type ladderCheck struct {
 	*Cmd
 	log    eventstore.Log // nil if the arena serves the events
-	calls  calls          // arena is nil without an arena
+	calls  calls          // calls.arena is nil if there is no arena
 	facts  facts
 	trust  trust
 	errOut io.Writer
@@ -128,8 +128,8 @@ func (l *ladderCheck) run(ctx context.Context) error {
 	return nil
 }
 
-// open opens the log and the arena that the flags name. If no flag names one, it
-// opens the default arena. Always call closeLog.
+// The method open opens the log and the arena that the flags name. If no flag names
+// one, it opens the default arena. Always call closeLog.
 func (l *ladderCheck) open(ctx context.Context) (closeLog func(), err error) {
 	if l.log, closeLog, err = openLog(ctx, l.EventStore); err == nil {
 		err = l.openArena(ctx)
@@ -219,8 +219,8 @@ func (l *ladderCheck) openTree(ctx context.Context) (*tree, *signedLogs, error) 
 	return t, signed, cmp.Or(err, l.differs(t.head.Size, d))
 }
 
-// differs turns a difference in a tree into an error about the ladder. It returns nil
-// if there is no difference.
+// The method differs turns a difference in a tree into an error about the ladder. It
+// returns nil if there is no difference.
 func (l *ladderCheck) differs(revision uint64, d *audit.Difference) error {
 	if d == nil {
 		return nil
@@ -276,8 +276,8 @@ func (l *ladderCheck) fold(ctx context.Context, folded *audit.Ladder, t *tree, s
 	return cmp.Or(err, l.differs(t.head.Size, d))
 }
 
-// events yields the events of the log. Without a log, it yields the events that the
-// arena serves.
+// The method events yields the events of the log. Without a log, it yields the events
+// that the arena serves.
 func (l *ladderCheck) events(ctx context.Context, t *tree) iter.Seq2[ladderEvent, error] {
 	if l.log != nil {
 		return eventsInLog(ctx, l.log, l.Ladder, t.size())
@@ -352,14 +352,14 @@ func (r ladderReport) show(out io.Writer) {
 	}
 }
 
-// warnings holds the text of each kind of warning.
+// The variable warnings holds the text of each kind of warning.
 var warnings = map[string]string{
 	audit.WithoutBeacon: "name no round, but an earlier seating does: the arena may have chosen their seeds",
 	audit.Late:          "were stored after their round had appeared: the arena may have known their seeds",
 	audit.Backdated:     "have an earlier tick than the previous seating: the arena may have known their rounds",
 }
 
-// rests lists the distinct rest times.
+// The method rests lists the distinct rest times.
 func (r ladderReport) rests() (list []string) {
 	for _, ms := range r.Rests {
 		list = append(list, (time.Duration(ms) * time.Millisecond).String())
@@ -367,7 +367,7 @@ func (r ladderReport) rests() (list []string) {
 	return list
 }
 
-// causes lists the voided matches by cause.
+// The method causes lists the voided matches by cause.
 func (r ladderReport) causes() string {
 	var list []string
 	for _, why := range slices.Sorted(maps.Keys(r.Voids)) {

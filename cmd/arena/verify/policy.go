@@ -62,15 +62,16 @@ func readPolicy(file string) (*policy, error) {
 	return p, nil
 }
 
-// fields splits a line of a policy into fields, without the line's comment.
+// The function fields splits a line of a policy into fields, without the line's
+// comment.
 func fields(line string) []string {
 	line, _, _ = strings.Cut(line, "#")
 	return strings.Fields(line)
 }
 
-// of returns the policy reduced to one of its logs. A policy may name several logs,
-// such as the ladders of both modes, but torchwood would then require signatures by
-// all of them.
+// p.of returns the policy reduced to one of its logs. A policy may name several logs,
+// such as the ladders of both modes, but torchwood would then require signatures by all
+// of them.
 func (p *policy) of(origin, verifierKey string) (torchwood.Policy, error) {
 	named := false
 	kept := slices.DeleteFunc(slices.Clone(p.lines), func(line string) bool {
@@ -121,8 +122,8 @@ func (p *policy) check(signed []byte, origin string, key ed25519.PublicKey) ([]c
 	return present, fmt.Errorf("%w; missing: %s", errQuorum, strings.Join(missing, ", "))
 }
 
-// cosignatures lists the valid cosignatures of the policy's witnesses. log is the
-// verifier of the log, which signed every checkpoint.
+// The method cosignatures lists the valid cosignatures of the policy's witnesses. log
+// is the verifier of the log, which signed every checkpoint.
 func (p *policy) cosignatures(signed []byte, log note.Verifier) (list []cosignature, err error) {
 	known := []note.Verifier{log}
 	for _, w := range p.witnesses {

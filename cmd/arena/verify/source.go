@@ -18,8 +18,9 @@ import (
 	"hexarena/eventstore"
 )
 
-// matchSource yields the records to verify. If a file is named, it reads all records
-// in the file. Otherwise it reads one record, from an arena or else from the log.
+// matchSource yields the records to verify. If a file is named, it reads all records in
+// the file. Otherwise it reads one record, from the arena if one is named, or from the
+// log.
 type matchSource struct {
 	file  string
 	id    string         // id of the only match; unused with a file

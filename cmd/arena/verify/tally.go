@@ -15,7 +15,7 @@ type tally struct {
 	Matches    int               `json:"matches"`
 	Events     int               `json:"events"`
 	Checks     []checkTally      `json:"checks"`
-	SeedFrom   map[string]int    `json:"seedFrom,omitempty"` // by description of who contributed to the seed: the number of matches
+	SeedFrom   map[string]int    `json:"seedFrom,omitempty"` // number of matches, by description of who contributed to the seed
 	Match      string            `json:"match,omitempty"`    // the only match, or the match that differs
 	Difference *audit.Difference `json:"difference,omitempty"`
 }
