@@ -122,7 +122,7 @@ func TestLadderTree(t *testing.T) {
 	require.Equal(t, []any{"TablesSeated", "RatingsChanged", "TablesSeated", "MatchVoided", "TablesSeated", "MatchVoided"}, types)
 }
 
-// leafHash returns the hash of a leaf of the tree of results, in hex. It reads the
+// leafHash returns the hash, in hex, of a leaf in the tree of results. It reads the
 // leaf from the record of the match.
 func (l *logged) leafHash(index int) string {
 	l.t.Helper()

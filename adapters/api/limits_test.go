@@ -205,7 +205,7 @@ func (crowded) Rows(string) ([]leaderboard.Row, error) {
 }
 
 // The method counts makes each call in want once, each from a different address, and
-// requires that the call counts as the wanted number of calls.
+// requires that it counts as the given number of calls.
 func (s *spectated) counts(want map[string]int) {
 	s.t.Helper()
 	n := 0

@@ -196,7 +196,7 @@ func (d *dying) Append(ctx context.Context, id eventstore.StreamID, e eventstore
 	return appended, err
 }
 
-// No matter after which write of a move the process dies, the key works in at most one
+// Even if the process dies after any write of a move, the key works in at most one
 // account, and repeating the call completes the move. The owner who loses the key gets
 // exactly one notice.
 func TestMoveSurvivesADeathAfterEachWrite(t *testing.T) {

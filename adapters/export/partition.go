@@ -50,7 +50,7 @@ func (s *state) openPartition(ctx context.Context) (*partition, error) {
 	return p, nil
 }
 
-// create creates a table's file under a temporary name.
+// create opens a new file for a table, under a temporary name.
 func (s *state) create(t table, name string) (*file, error) {
 	dir := filepath.Join(s.options.Dir, t.name)
 	f, err := os.Create(filepath.Join(dir, "."+name+".part"))

@@ -20,9 +20,8 @@ const (
 )
 
 // openFolder locks an existing data folder, so that no other process can play from it.
-// It returns the folder's id, which the first call for the folder creates and which
-// never changes after that. The operating system releases the lock when the process
-// ends.
+// It returns the folder's id. The first call for a folder creates the id, which then
+// never changes. The operating system releases the lock when the process ends.
 func openFolder(path string) (id string, lock io.Closer, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package lease ensures that only one of the processes that share a log plays, which
-// means that it seats tables and referees matches. Call [Acquire], play until the
-// channel [Lease.Lost] is closed, and call [Lease.Release] after everything that plays
-// has stopped.
+// Package lease ensures that only one of the processes that share a log plays, that is,
+// seats tables and referees matches. Call [Acquire], play until the channel
+// [Lease.Lost] is closed, and call [Lease.Release] after everything that plays has
+// stopped.
 //
 // The package does not know which matches are played.
 package lease

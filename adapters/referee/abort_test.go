@@ -14,8 +14,8 @@ import (
 
 var order = Order{Reason: "a fault of ours", Request: "request-1"}
 
-// requireAborted checks that the last event of the match is the abort by the order, and
-// that the ladder has voided the match exactly once.
+// requireAborted checks that the last event of the match is the abort that the operator
+// ordered, and that the ladder has voided the match exactly once.
 func requireAborted(t *testing.T, f *fixture) {
 	t.Helper()
 	events := f.events()

@@ -46,7 +46,8 @@ func (s Secrets) RotateIfOlder(ctx context.Context, age time.Duration, now time.
 	})
 }
 
-// rotate rotates the seed key if wanted returns true, given the keys in the log.
+// rotate calls wanted with the keys in the log, and rotates the seed key if wanted
+// returns true.
 func (s Secrets) rotate(ctx context.Context, reason string, m eventstore.Metadata, wanted func(arena.Keys) bool) (Rotation, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()

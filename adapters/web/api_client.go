@@ -167,8 +167,8 @@ func (s *Server) passToAPI(w http.ResponseWriter, r *http.Request) {
 	p.fail(i.problem.read(r.URL.Path, nil))
 }
 
-// interceptor passes a response on, unless the response is a problem, which it stores
-// instead.
+// interceptor passes a response on to the client. If the response is a problem, it
+// stores the problem instead.
 type interceptor struct {
 	http.ResponseWriter
 	problem *answer // nil: the response is passed on

@@ -15,8 +15,8 @@ import (
 // after the check.
 const checkStreamType = "application/x-ndjson"
 
-// checkLine is one line of such a response. At most one of its fields is set. In the
-// last line, no field is set if the check does not lead to another page.
+// checkLine is one line of a line-by-line response. At most one of its fields is set.
+// In the last line, no field is set if the check does not lead to another page.
 type checkLine struct {
 	Step     *rest.Step    `json:"step,omitempty"`
 	Location string        `json:"location,omitempty"`

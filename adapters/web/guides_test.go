@@ -79,7 +79,7 @@ func TestGuidesAreServedAsMarkdown(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, s.get("/docs/nothing.md").Code)
 }
 
-// The server serves the files that the audit page links to unchanged.
+// The server serves, unchanged, the files that the audit page links to.
 func TestAuditFilesAreServed(t *testing.T) {
 	s := newSite(t)
 	for name, kind := range map[string]string{"verify.py": "text/plain; charset=utf-8", "vectors.json": "application/json"} {

@@ -9,9 +9,9 @@ import (
 )
 
 // The function paletted returns a picture with the 256 most frequent colors of an
-// opaque picture. Smooth edges of shapes have additional colors, each of which becomes
-// the most similar of the 256. A picture with a palette takes a third of the time to
-// encode, and a third of the bytes. The same picture always gives the same result.
+// opaque picture. The smooth edges of shapes add more colors, each of which is replaced
+// with the most similar of the 256. A picture with a palette takes a third of the time
+// to encode, and a third of the bytes. The same picture always gives the same result.
 func paletted(picture *image.RGBA) *image.Paletted {
 	pixels, counts := runs(picture.Pix), map[rgb]int{}
 	for _, c := range pixels {
@@ -42,7 +42,7 @@ func paletted(picture *image.RGBA) *image.Paletted {
 
 type rgb [3]uint8
 
-// run is a number of consecutive pixels of one color.
+// run is a sequence of consecutive pixels of one color.
 type run struct {
 	rgb
 	length int

@@ -46,7 +46,7 @@ func TestPreviewsAreDrawnOncePerFrame(t *testing.T) {
 }
 
 // A picture with few colors keeps them all. In a picture with more colors, the most
-// frequent ones stay, and the others become a similar one.
+// frequent ones stay, and each of the others is replaced with a similar one.
 func TestPalette(t *testing.T) {
 	draw := func(colors int) (*image.RGBA, *image.Paletted) {
 		picture := image.NewRGBA(image.Rect(0, 0, 40, 40))

@@ -83,9 +83,9 @@ func forgeriesOf(t *testing.T, record []byte) []forgery {
 	return list
 }
 
-// loggedMatch returns a match with the proof that it is in the signed log, and heads
-// of earlier and later sizes of that log. Two heads belong to another log.
-// It writes the tiles of the ladder's tree into a folder.
+// loggedMatch returns a match with the proof that it is in the signed log, and heads of
+// that log at smaller and larger sizes. Two heads belong to another log. It writes the
+// tiles of the ladder's tree into a folder.
 func loggedMatch(t *testing.T, tiles string) []byte {
 	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{5}, ed25519.SeedSize))
 	platform := base64.StdEncoding.EncodeToString(key.Public().(ed25519.PublicKey))

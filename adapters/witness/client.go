@@ -21,8 +21,8 @@ type Trees interface {
 	// SignedHead returns the newest head of a mode's tree, with the arena's signature
 	// but without cosignatures.
 	SignedHead(mode string) ([]byte, error)
-	// Consistency returns the hashes that prove that the tree of size to continues the
-	// tree of size from (RFC 6962). from must be greater than 0 and less than to.
+	// Consistency returns the hashes of the consistency proof (RFC 6962) between the
+	// tree's sizes from and to. from must be greater than 0 and less than to.
 	Consistency(ctx context.Context, mode string, from, to uint64) ([][]byte, error)
 }
 

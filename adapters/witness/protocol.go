@@ -14,8 +14,8 @@ import (
 	"golang.org/x/mod/sumdb/note"
 )
 
-// These errors are the reasons for failures. In metrics.go, each of them has a value of
-// the label "why" of arena_witness_failures_total.
+// These errors are the reasons for failures. metrics.go assigns each of them a value of
+// the label "why" in arena_witness_failures_total.
 var (
 	errUnreachable  = errors.New("no response from the witness")
 	errUnknownLog   = errors.New("the witness does not know this log; its operator must add it")

@@ -30,9 +30,9 @@ func newStamp(at int64, c Class) stamp { return stamp(at)<<classes | stamp(c) }
 func (s stamp) at() int64      { return int64(s >> classes) }
 func (s stamp) has(b int) bool { return Class(s).has(b) }
 
-// window stores the time of each caller's calls during the last span. With the time of
-// each call, the limits are exact. Fixed windows could only estimate the number of
-// calls in a minute that begins in the middle of a window
+// window stores the time of each caller's calls during the last span. Because it knows
+// the time of each call, the limits are exact. Fixed windows could only estimate the
+// number of calls in a minute that begins in the middle of a window
 // (docs/adr/0015-an-exact-window-for-rate-limits.md).
 //
 // The memory of a window is bounded. For each caller, it stores at most one stamp for

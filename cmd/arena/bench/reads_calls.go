@@ -35,10 +35,9 @@ func (b *readsBench) steps() []readStep {
 	}
 }
 
-// somePage returns the path of a random page of the list of matches. The mix
-// resembles the requests of people and programs: two in ten ask for the first page.
-// The others select a mode, a status or a bot, start at a recent match, or set a
-// limit.
+// somePage returns the path of a random page of the match list. The mix resembles the
+// requests of people and programs: two in ten ask for the first page. The others select
+// a mode, a status or a bot, start at a recent match, or set a limit.
 func (b *readsBench) somePage(rng *rand.Rand) string {
 	ids := b.history.ids
 	before := ids[len(ids)-1-rng.IntN(min(len(ids), 10_000))]

@@ -51,8 +51,9 @@ func TestHostsOfOperators(t *testing.T) {
 	}
 }
 
-// A call is refused if a page of another site made the browser send it, whatever the
-// method. Calls from the operator's own pages, address bar and programs are accepted.
+// The check refuses every call that a browser sends on behalf of another site's page,
+// with any method. It accepts calls from the operator's own pages, address bar and
+// programs.
 func TestSitesOfOperators(t *testing.T) {
 	const at = "127.0.0.1:8081"
 	for _, method := range []string{"GET", "HEAD", "OPTIONS", "POST", "DELETE"} {

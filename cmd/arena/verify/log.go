@@ -84,10 +84,9 @@ func FoldLadder(ctx context.Context, log eventstore.Log, errOut io.Writer, mode,
 	return l, foldLog(ctx, log, errOut, mode, size, l)
 }
 
-// foldLog adds the first size events of a ladder's stream to l. A caller that needs
-// the arena's keys must first determine the size, and then read the keys. If the
-// arena announces another key in between, only events after the first size events use
-// that key.
+// foldLog adds the events of a ladder's stream with revisions below size to l. A caller
+// that needs the arena's keys must first determine the size, and then read the keys. If
+// the arena announces another key in between, only later events use that key.
 func foldLog(ctx context.Context, log eventstore.Log, errOut io.Writer, mode string, size uint64, l *audit.Ladder) error {
 	return fold(l, mode, size, errOut, eventsInLog(ctx, log, mode, size), nil)
 }
@@ -104,7 +103,7 @@ func sizeInLog(ctx context.Context, log eventstore.Log, mode string) (uint64, er
 	return 0, ctx.Err()
 }
 
-// eventsInLog yields the first size events of a ladder's stream.
+// eventsInLog yields the events of a ladder's stream with revisions below size.
 func eventsInLog(ctx context.Context, log eventstore.Log, mode string, size uint64) iter.Seq2[ladderEvent, error] {
 	stream := eventstore.StreamID(ladder.Stream(mode))
 	return func(yield func(ladderEvent, error) bool) {

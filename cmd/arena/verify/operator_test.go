@@ -196,8 +196,8 @@ func TestVerifySaysThatSeedsCouldBeGround(t *testing.T) {
 	require.Contains(t, out, "no table uses a beacon")
 }
 
-// With a beacon, an operator can choose neither the seed, which must follow from the
-// round, nor the round, which must be the one that the seating names.
+// With a beacon, an operator can choose neither the seed nor the round. The seed must
+// follow from the round, and the round must be the one that the seating names.
 func TestVerifyNamesGroundSeedsWithABeacon(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 1, nil)

@@ -248,8 +248,8 @@ func (t *tree) continues(ctx context.Context, head signedlog.Head, signed []byte
 	return treeDifference("a head of "+describeTree(head), expected), false, nil
 }
 
-// rootAt returns the root that the tree of head had when it contained only the
-// first size events. It authenticates the tiles against head.
+// rootAt returns the root that the tree of head had when it contained only size events.
+// It authenticates the tiles against head.
 func (t *tree) rootAt(ctx context.Context, head signedlog.Head, size uint64) ([]byte, *audit.Difference, error) {
 	h, err := tlog.TreeHash(int64(size), t.hashes(ctx, head))
 	if d, err := t.blame(err); d != nil || err != nil {
