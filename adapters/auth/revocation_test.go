@@ -12,8 +12,8 @@ import (
 	projected "hexarena/projections/accounts"
 )
 
-// cachedPeer starts another process on the same log, which caches accounts. The
-// test must call the returned function to stop that process.
+// cachedPeer starts another process, which caches accounts, on the same log. The test
+// must call the returned function to stop that process.
 func (f *fixture) cachedPeer(t *testing.T) (*fixture, func()) {
 	t.Helper()
 	p := f.peer(t)

@@ -21,7 +21,7 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("fd00:ec2::254"),
 }
 
-// guard decides which addresses may be dialled.
+// guard decides which addresses may be dialed.
 type guard struct {
 	production bool
 	public     *ssrf.Guardian

@@ -61,8 +61,8 @@ type Ladder struct {
 
 var kind = eventstore.Kind[ladder.Ladder, ladder.Event]{Decode: ladder.Decode, Evolve: ladder.Evolve}
 
-// NewLadder returns a Ladder. It does not read the log yet: each method with a context
-// first catches up with the log.
+// NewLadder returns a Ladder. It does not read the log yet: each method that takes a
+// context first catches up with the log.
 func NewLadder(log eventstore.Log, o LadderOptions) *Ladder {
 	return &Ladder{
 		log:       log,

@@ -4,7 +4,7 @@
 // must be paused.
 //
 // After sending an email, the package stores an event in the account. So it can retry a
-// failed email even after a restart, and does not repeat an email that was recorded.
+// failed email even after a restart, and does not repeat an email that it has recorded.
 //
 // The package does not know which bots miss matches, why a key moves, or how an
 // email is delivered. The packages matchmaker, auth and mail do that.

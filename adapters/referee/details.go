@@ -13,9 +13,9 @@ import (
 const detailsTime = 5 * time.Second
 
 // The type details appends the details of failed decisions to a separate stream for the
-// match. It works in the background, so it never delays the match. A seat gets at most
-// three strikes, so the number of details is limited. It retries while the log is
-// unavailable. Details that are not stored within detailsTime after the end of the run
+// match. It works in the background and retries while the log is unavailable, so it
+// never delays the match. A seat gets at most three strikes, so the number of details
+// is limited. Details that are not stored within detailsTime after the end of the run
 // are lost (docs/adr/0045-details-of-failures-are-private.md).
 type details struct {
 	run  *run

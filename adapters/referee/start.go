@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// startTime is the maximum time to wait for the bots' upgrade responses. If the
-	// decision time is shorter, it replaces startTime.
+	// startTime is the maximum time to wait for the bots' upgrade responses. A shorter
+	// decision time takes precedence.
 	startTime = 5 * time.Second
 
 	directoryTime  = time.Minute            // the maximum time to wait for a bot that is missing from the directory
