@@ -57,9 +57,9 @@ type logAnswer struct {
 }
 
 // The method append calls Append on a log and records the call. While the outcome is
-// unknown and the function again returns true, append retries the call. It records all
-// tries as one operation, because the log promises to store the events only once.
-// append returns the result of the last try.
+// unknown and again() returns true, append retries the call. It records all tries as
+// one operation, because the log promises to store the events only once. append returns
+// the result of the last try.
 func (h *history) append(ctx context.Context, client int, log eventstore.Log, again func() (context.Context, context.CancelFunc, bool), id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) (eventstore.Appended, error) {
 	req := logRequest{stream: id, expected: expected, ids: h.number(events)}
 	call := h.now()

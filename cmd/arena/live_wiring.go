@@ -12,9 +12,10 @@ import (
 
 // openLive creates the live boards. The boards use the match list to find the matches
 // that are running when the process starts, and to find out how each match ends. The
-// runner listed keeps the list up to date. Before the boards report that a match has
-// ended, they wait until the runner has added the end to the list. A client that sees
-// a match end on its board therefore finds the same result in the list.
+// parameter listed is the runner that keeps the list up to date. Before the boards
+// report that a match has ended, they wait until this runner has added the end to the
+// list. A client that sees a match end on its board therefore finds the same result in
+// the list.
 func (a *arena) openLive(listed *projections.Runner) {
 	a.upToDate = make(chan struct{})
 	a.live = live.New(live.Options{

@@ -17,8 +17,8 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// asArena is an environment variable that makes the test binary run as the program.
-// The system tests therefore need not build the program. With the value "watched",
+// asArena is an environment variable that makes the test binary run as the program. The
+// system tests therefore do not have to build the program. With the value "watched",
 // the program ends when its standard input ends, so it never outlives the test. The
 // program sets the value "plain" for its child processes.
 const asArena = "HEXARENA_TEST_AS_ARENA"

@@ -142,7 +142,7 @@ func (b *tab) text(selector string) string {
 	return said
 }
 
-// b.as sets the width of the window and the colour scheme.
+// b.as sets the width of the window and the color scheme.
 func (b *tab) as(width int64, theme string) {
 	b.t.Helper()
 	b.do(chromedp.EmulateViewport(width, 900), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {

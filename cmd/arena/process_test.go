@@ -140,8 +140,8 @@ func (p *process) await(pattern string) []string {
 	return p.awaitIn(&p.out, 0, pattern)
 }
 
-// awaitLog waits until the log of the process matches a pattern. It ignores the first
-// from bytes of the log.
+// awaitLog waits until the log of the process matches a pattern. It ignores the log
+// before the byte offset from.
 func (p *process) awaitLog(from int, pattern string) {
 	p.t.Helper()
 	p.awaitIn(&p.err, from, pattern)

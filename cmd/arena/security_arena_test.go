@@ -139,7 +139,8 @@ func anonymousAt(t *testing.T, at string) *caller {
 }
 
 // The method elsewhere returns a caller with the same credentials, but with another
-// address of its own. The new caller calls the arena at the address at.
+// address of its own. The parameter at is the address of the arena that the new caller
+// calls.
 func (c *caller) elsewhere(at string) *caller {
 	o := anonymousAt(c.t, at)
 	o.cookie, o.keyID, o.key = c.cookie, c.keyID, c.key

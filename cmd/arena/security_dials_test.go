@@ -336,9 +336,9 @@ func (f *securityArena) slowTLS(t *testing.T) {
 	require.NotContains(t, <-ended, "timeout", "the arena has hung up")
 }
 
-// The function sending returns a server that writes the text in head once, and then the
-// text in again repeatedly. It stops when the arena closes the connection, or after 64
-// MiB.
+// The function sending returns a server that writes the first string once, and then
+// keeps writing the second one. It stops when the arena closes the connection, or after
+// 64 MiB.
 func sending(head, again string) func(net.Conn) string {
 	return func(c net.Conn) string {
 		_, _ = c.Read(make([]byte, 4096)) // the request

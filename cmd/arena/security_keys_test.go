@@ -213,8 +213,8 @@ func (f *securityArena) fiveActiveBots(t *testing.T) {
 const mostBefore = 300
 
 // flood makes calls as fast as it can, while the function end invalidates the caller's
-// credential. It counts the successful calls: in before, those that began before end
-// returned, and in after, those that began later.
+// credential. It returns the number of successful calls that began before end returned,
+// and the number of those that began later.
 func flood(t *testing.T, who *caller, end func()) (before, after int64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

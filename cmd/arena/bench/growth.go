@@ -94,8 +94,8 @@ func (r *growthReport) fill(ctx context.Context, log eventstore.Log, p *progress
 
 func growthStream(i int) eventstore.StreamID { return eventstore.StreamID(fmt.Sprintf("growth-%d", i)) }
 
-// growthEvents returns events that are about as large as a match's events, and that
-// do not compress better.
+// growthEvents returns events that are about as large as a match's events and compress
+// no better.
 func growthEvents() []eventstore.Event {
 	events := make([]eventstore.Event, growthPerStream)
 	for i := range events {

@@ -68,8 +68,8 @@ func Serve(s *http.Server, l net.Listener) error {
 	return nil
 }
 
-// CloseIdle closes the connections that are waiting for their next call. For that
-// call, the clients reconnect.
+// CloseIdle closes the connections that are waiting for their next call. Clients
+// reconnect when they make that call.
 func CloseIdle(s *http.Server) {
 	s.SetKeepAlivesEnabled(false) // this closes them
 	s.SetKeepAlivesEnabled(true)

@@ -124,7 +124,7 @@ func askAndShow[T any](ctx context.Context, s *session, r request, text func(io.
 	return show(s, a, text)
 }
 
-// call sends a request with credentials that have its scope.
+// call sends a request with credentials that have the request's scope.
 func (s *session) call(ctx context.Context, r request) (client.Answer, error) {
 	credentials, err := s.credentials(r.scope)
 	if err != nil {

@@ -84,9 +84,9 @@ func FoldLadder(ctx context.Context, log eventstore.Log, errOut io.Writer, mode,
 	return l, foldLog(ctx, log, errOut, mode, size, l)
 }
 
-// foldLog adds the events of a ladder's stream with revisions below size to l. A caller
-// that needs the arena's keys must first determine the size, and then read the keys. If
-// the arena announces another key in between, only later events use that key.
+// foldLog adds to l the events of a ladder's stream whose revisions are below size. A
+// caller that needs the arena's keys must first determine the size, and then read the
+// keys. If the arena announces another key in between, only later events use that key.
 func foldLog(ctx context.Context, log eventstore.Log, errOut io.Writer, mode string, size uint64, l *audit.Ladder) error {
 	return fold(l, mode, size, errOut, eventsInLog(ctx, log, mode, size), nil)
 }
@@ -103,7 +103,7 @@ func sizeInLog(ctx context.Context, log eventstore.Log, mode string) (uint64, er
 	return 0, ctx.Err()
 }
 
-// eventsInLog yields the events of a ladder's stream with revisions below size.
+// eventsInLog yields the events of a ladder's stream whose revisions are below size.
 func eventsInLog(ctx context.Context, log eventstore.Log, mode string, size uint64) iter.Seq2[ladderEvent, error] {
 	stream := eventstore.StreamID(ladder.Stream(mode))
 	return func(yield func(ladderEvent, error) bool) {
@@ -123,8 +123,8 @@ func eventsInLog(ctx context.Context, log eventstore.Log, mode string, size uint
 	}
 }
 
-// fold adds events to l. After each event that does not differ, it calls the function
-// after. total is the number of events.
+// fold adds events to l. It calls the function after for each event that does not
+// differ. total is the number of events.
 func fold(l *audit.Ladder, mode string, total uint64, errOut io.Writer, events iter.Seq2[ladderEvent, error], after func(ladderEvent) error) error {
 	p := progress.New(errOut, "events")
 	defer p.Finish()

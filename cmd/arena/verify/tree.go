@@ -22,8 +22,8 @@ const (
 	checkWitnesses = "witnesses"   // the cosignatures that --policy demands
 )
 
-// errNoTree means that the arena serves no ladder tree, because it is an older version
-// than this program.
+// errNoTree means that the arena serves no ladder tree, because the arena is older than
+// this program.
 var errNoTree = errors.New("the arena serves no ladder tree; it runs an older version")
 
 // tree is the signed tree of a mode's ladder, at the size that a checkpoint states.
@@ -248,8 +248,8 @@ func (t *tree) continues(ctx context.Context, head signedlog.Head, signed []byte
 	return treeDifference("a head of "+describeTree(head), expected), false, nil
 }
 
-// rootAt returns the root that the tree of head had when it contained only size events.
-// It authenticates the tiles against head.
+// rootAt returns the root that the tree of head had at the given size. It authenticates
+// the tiles against head.
 func (t *tree) rootAt(ctx context.Context, head signedlog.Head, size uint64) ([]byte, *audit.Difference, error) {
 	h, err := tlog.TreeHash(int64(size), t.hashes(ctx, head))
 	if d, err := t.blame(err); d != nil || err != nil {
