@@ -50,7 +50,7 @@ func (e encodedJSON) write(c *call, status int) {
 	_, _ = w.Write(e) // the client may be gone
 }
 
-// lines is an answer with one line of JSON for each value of type T.
+// The type lines is a response with one line of JSON for each value of type T.
 type lines[T any] struct{ encoded []byte }
 
 func newLines[T any](values []T) (lines[T], error) {

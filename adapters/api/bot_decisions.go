@@ -16,8 +16,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// An answer with decisions of a bot has at most maxDecisions lines, from at most
-// decisionMatches matches. Each match after the first counts as one call more,
+// A response with a bot's decisions has at most maxDecisions lines, from at most
+// decisionMatches matches. Each match after the first counts as one additional call,
 // because reading it takes as long as a call for the decisions of one match.
 const (
 	maxDecisions    = 1000
@@ -30,7 +30,8 @@ type botDecisionsQuery struct {
 	Limit int    `query:"limit" minimum:"1" maximum:"1000" doc:"The maximum number of decisions. Default: 1000."`
 }
 
-// find also finds a bot that the account removed, if the bot has played a match.
+// find returns an error if the caller does not own the bot. It also accepts a bot that
+// the caller has removed, if the bot has played a match.
 func (q *botDecisionsQuery) find(c *call) error {
 	unknown := q.botPath.find(c)
 	if !errors.Is(unknown, owner.ErrBotUnknown) {
@@ -47,8 +48,8 @@ func (q *botDecisionsQuery) find(c *call) error {
 	return err
 }
 
-// cursor is a position in the log of a bot: a match, and the seq of a public event in
-// it. The zero value is the start.
+// cursor is a position in a bot's log: a match, and the seq of a public event in that
+// match. The zero value is the start of the log.
 type cursor struct {
 	matchID string
 	seq     int
@@ -67,15 +68,15 @@ func parseCursor(text string) (k cursor, ok bool) {
 
 var errCursor = problem.InvalidQuery("since", "must be the cursor of one of this bot's decisions")
 
-// listDecisions reads matches until the answer has a decision, or the log ends. So only
-// the end of the log has an empty answer.
+// listDecisions reads matches until it has found a decision, or the log ends. So a
+// response is empty only at the end of the log.
 func (s *Server) listDecisions(c *call, in *botDecisionsQuery) (out lines[rest.BotDecision], err error) {
 	at, ok := parseCursor(in.Since)
 	if !ok {
 		return out, errCursor
 	}
 	limit := cmp.Or(in.Limit, maxDecisions)
-	size := min(limit, decisionMatches-1) + 1 // the first match may be the cursor's, which may have no later decision
+	size := min(limit, decisionMatches-1) + 1 // the first match may be that of the cursor, and may have no later decision
 	var list []rest.BotDecision
 	for more := true; more && len(list) == 0; {
 		page, known, err := s.Matches.From(in.ID, at.matchID, size)
@@ -96,8 +97,8 @@ func (s *Server) listDecisions(c *call, in *botDecisionsQuery) (out lines[rest.B
 	return newLines(list)
 }
 
-// decisionsOf returns at most limit decisions of a bot in a page of matches, after a
-// position. next is the end of the page.
+// decisionsOf returns at most limit decisions of a bot, from a page of matches and
+// after a position. next is the position at which the search ended.
 func (s *Server) decisionsOf(c *call, botID string, page []matches.Summary, after cursor, limit int) (list []rest.BotDecision, next cursor, err error) {
 	for _, m := range page {
 		if m.ID != after.matchID {

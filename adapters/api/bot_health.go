@@ -16,8 +16,9 @@ type Health interface {
 	Of(botID string) (health.Bot, error)
 }
 
-// healthOf returns the health of a bot. It returns nil if the read model has stopped,
-// because owners can still manage their bots then. /ready says why it has stopped.
+// healthOf returns the health of a bot. If the read model has stopped, it returns nil
+// instead of an error, so that owners can still manage their bots. /ready says why the
+// model has stopped.
 func (s *Server) healthOf(b owner.Bot) *rest.BotHealth {
 	if s.Health == nil {
 		return nil
@@ -69,7 +70,7 @@ func (s *Server) seatingsOf(ctx context.Context, a owner.Account, bots []owner.B
 	return out
 }
 
-// keptOut returns the seating of a bot that gets no table.
+// keptOut returns the seating of a paused or suspended bot.
 func keptOut(a owner.Account, b owner.Bot) *rest.BotSeating {
 	out := &rest.BotSeating{State: rest.SeatingPaused, Since: rest.FormatTimeOrNull(b.StatusSince)}
 	if a.Suspended || b.Suspended {

@@ -48,7 +48,7 @@ func (j journal) append(stream string, m eventstore.Metadata, events ...eventsto
 	require.NoError(j.t, j.sync.Sync(j.t.Context()))
 }
 
-// The health of a bot follows its strikes, and only its owner sees it.
+// A bot's health depends on its strikes, and only the bot's owner sees it.
 func TestHealthOfABot(t *testing.T) {
 	model := health.New()
 	a := newArena(t, func(o *api.Options) { o.Health = model })
@@ -92,7 +92,7 @@ func TestHealthOfABot(t *testing.T) {
 	require.NotContains(t, a.anyone().do(http.MethodGet, "/bots/"+bot+"/history", nil).body, "failing")
 }
 
-// Of several states that apply, the first in the list of the protocol is shown.
+// If several states apply, the API shows the one that docs/protocol.md lists first.
 func TestSeatingOfABot(t *testing.T) {
 	of := map[string]api.Place{}
 	a := newArena(t, func(o *api.Options) { o.Queue = places{of: of} })

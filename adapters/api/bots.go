@@ -121,7 +121,7 @@ func (s *Server) botBody(c *call, a owner.Account, id string) (rest.Bot, error) 
 	return s.botBodies(c, a, []owner.Bot{b})[0], nil
 }
 
-// botBodies returns bots of an account as their owner sees them.
+// botBodies returns some of an account's bots as their owner sees them.
 func (s *Server) botBodies(c *call, a owner.Account, bots []owner.Bot) []rest.Bot {
 	out := make([]rest.Bot, 0, len(bots))
 	seatings := s.seatingsOf(c.ctx, a, bots)

@@ -191,8 +191,8 @@ func TestDecisionLogOfARunningMatch(t *testing.T) {
 	}
 }
 
-// all returns the whole log of a bot after a cursor, read in answers of at most limit
-// lines.
+// The method all returns a bot's whole log after a cursor. It reads the log in
+// responses of at most limit lines.
 func (r *rivals) all(c *client, bot, since string, limit int) (list []map[string]any) {
 	r.t.Helper()
 	for {
@@ -212,8 +212,9 @@ func (r *rivals) all(c *client, bot, since string, limit int) (list []map[string
 	}
 }
 
-// The lines of a bot are the decision logs of its matches, the oldest first. Any
-// cursor continues the log without gaps or repeats, also when new decisions close.
+// A bot's log consists of the decision logs of its matches, oldest first. From any
+// cursor, the log continues without gaps or repeats, even if new decisions close in the
+// meantime.
 func TestAllDecisionsOfABot(t *testing.T) {
 	r := newRivals(t)
 	require.Empty(t, r.all(r.ada, r.bots[0], "", 5))
@@ -222,7 +223,7 @@ func TestAllDecisionsOfABot(t *testing.T) {
 	aborted.Start()
 	aborted.Abort(match.Operator)
 	aborted.Conclude()
-	for range 11 { // more than one answer reads
+	for range 11 { // more matches than one response reads
 		g := r.play.Seat(ladder.Standard, r.bots...)[0]
 		g.Start()
 		g.Play(3)
@@ -255,7 +256,7 @@ func TestAllDecisionsOfABot(t *testing.T) {
 		}
 		limit := 1000
 		if ends && want[i]["matchId"] == games[0].MatchID {
-			limit = 1 // an answer must skip the match without decisions
+			limit = 1 // a response must skip the match without decisions
 		}
 		require.Equal(t, want[i+1:], append([]map[string]any{}, r.all(r.ada, r.bots[0], "&since="+want[i]["cursor"].(string), limit)...))
 	}
@@ -286,7 +287,7 @@ func TestAllDecisionsOfABotArePrivate(t *testing.T) {
 	r.ada.do(http.MethodGet, path+"?limit=1001", nil).is(http.StatusUnprocessableEntity, "invalid").names("limit")
 }
 
-// Each match after the first counts as one call more, against the account.
+// Each match after the first counts as one additional call of the account.
 func TestAllDecisionsOfABotCountAsSeveral(t *testing.T) {
 	r := newRivals(t, withLimits)
 	for range 3 {

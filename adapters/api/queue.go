@@ -9,8 +9,8 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// Queue counts the bots that are waiting for a table, and says when a bot gets its next
-// one.
+// Queue counts the bots that are waiting for a table, and knows when each bot can get
+// its next table.
 type Queue interface {
 	// Waiting returns the number of bots that are ready to be seated in a mode. The
 	// number may be up to one second old.

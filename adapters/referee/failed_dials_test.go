@@ -10,7 +10,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// failedDials returns the counts of a bot's seat in the metadata of its timeouts.
+// failedDials returns the number of failed dials of a bot's seat, from the metadata of
+// each of its timeouts.
 func (f *fixture) failedDials(b *fakeBot) (counts []int) {
 	f.t.Helper()
 	seat := f.seatOf(b)

@@ -45,8 +45,8 @@ const (
 	SeatingWaiting   = "waiting"
 )
 
-// BotSeating says when a bot gets its next table. If several states apply, the first
-// in this list is shown.
+// BotSeating says when a bot gets its next table. If several states apply, the first of
+// the constants above is shown.
 type BotSeating struct {
 	State   string  `json:"state" enum:"suspended,paused,playing,resting,waiting"`
 	Since   *string `json:"since" format:"date-time" doc:"When the state began; null for playing."`
@@ -55,7 +55,8 @@ type BotSeating struct {
 	Reason  *string `json:"reason" doc:"Why the operator suspended the bot or the account; null for other states, and if the operator gave no reason."`
 }
 
-// Words says the same in words, such as "resting until 14:03". clock formats a time.
+// Words describes the seating in words, such as "resting until 14:03". clock formats a
+// time.
 func (s BotSeating) Words(clock func(time string) string) string {
 	switch {
 	case s.Reason != nil:
@@ -110,10 +111,11 @@ type StepWriter interface {
 	WriteStep(Step)
 }
 
-// LinesType is the content type of an answer in NDJSON: one JSON object on each line.
+// LinesType is the content type of a response in NDJSON, which has one JSON object on
+// each line.
 const LinesType = "application/x-ndjson"
 
-// BotDecision is one line of the log of all decisions of a bot.
+// BotDecision is one line of the log of all of a bot's decisions.
 type BotDecision struct {
 	Cursor   string   `json:"cursor" doc:"The position of this decision in the log. With this cursor as since, the log continues after this decision."`
 	MatchID  string   `json:"matchId"`

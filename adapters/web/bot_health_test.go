@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The dashboard says whether a bot works, and shows the latest error and the next table.
+// The dashboard says whether a bot works, and shows its latest error and when it gets
+// its next table.
 func TestDashboardShowsHealth(t *testing.T) {
 	const lastError = `{"matchId":"` + matchID + `","seq":44,"at":"2026-09-06T12:03:00.000Z","code":"wrong_type","message":"/action/edge must be an integer, got the string \"\u202e\u003cb>\""}`
 	for name, c := range map[string]struct {

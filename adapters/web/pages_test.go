@@ -70,7 +70,7 @@ func TestPagesOfSession(t *testing.T) {
 	}
 }
 
-// The page of a removed bot leads its owner, and only its owner, to the logs.
+// The page of a removed bot links to the logs, but only for its owner.
 func TestRemovedBotsLeadTheirOwnersToTheLogs(t *testing.T) {
 	s := newSite(t)
 	link := `href="/bot/` + botID + "/log/" + matchID

@@ -105,7 +105,7 @@ func sentence(detail string) string {
 	return detail + "."
 }
 
-// seating says in a sentence when a bot gets its next table.
+// seating returns a sentence that says when a bot gets its next table.
 func seating(s *rest.BotSeating) string {
 	return sentence(s.Words(func(at string) string { return formatTime(at, "2 Jan 15:04 UTC") }))
 }

@@ -24,8 +24,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// ailing is an arena whose bot "dead" is a process of its own, and whose bot
-// "striking" breaks the rules while strikes is set.
+// The type ailing is an arena in which the bot "dead" runs in its own process, and the
+// bot "striking" breaks the rules while strikes is set.
 type ailing struct {
 	*testArena
 	t       *testing.T
@@ -78,7 +78,7 @@ func (a *ailing) becomes(name, state string) rest.Bot {
 	return a.bot(name)
 }
 
-// shown returns what `arena bots show` prints about a bot.
+// The method shown returns the output of `arena bots show` for a bot.
 func (a *ailing) shown(name string) string {
 	a.t.Helper()
 	file := filepath.Join(a.t.TempDir(), "key.pem")
@@ -116,7 +116,7 @@ func (a *ailing) dashboard() string {
 
 // A bot whose process is dead becomes unreachable in its first match. A bot that breaks
 // the rules becomes failing at the end of its second match. REST, the command and the
-// dashboard say so, also after a restart and a rebuild. Both bots recover.
+// dashboard show this, even after a restart and a rebuild. Both bots recover.
 func TestFailingBotsAreShown(t *testing.T) {
 	t.Parallel()
 	a := newAiling(t)

@@ -26,8 +26,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// The owner of a broken bot finds a sentence that names the cause, and no other cause,
-// in REST, on the page of the log and in the command.
+// In REST, on the page of the log and in the output of the command, the owner of a
+// broken bot finds a sentence that names the cause and no other cause.
 func TestOwnersSeeWhyTheirBotsFail(t *testing.T) {
 	t.Parallel()
 	c := newCertificates(t)
@@ -104,7 +104,7 @@ func TestOwnersSeeWhyTheirBotsFail(t *testing.T) {
 // terminal.
 type logReader struct {
 	session *client.Client
-	env     []string // of commands
+	env     []string // environment variables for the commands
 	flags   []string
 }
 

@@ -90,8 +90,8 @@ func wrongTypes(d decision) string {
 	return fmt.Sprintf(`{"id":%d,"action":%s}`, d.ID, action)
 }
 
-// outOfRange names a place that is not on the board. It answers well if the decision
-// needs no place.
+// outOfRange names a place that is not on the board. If the decision needs no place, it
+// sends the good answer.
 func outOfRange(d decision) string {
 	action := map[string]string{"setup": `{"settlement":54,"road":0}`, "turn": `{"type":"build_road","edge":72}`, "bandit": `{"hex":19}`}[d.Kind]
 	if action == "" {
@@ -100,8 +100,8 @@ func outOfRange(d decision) string {
 	return fmt.Sprintf(`{"id":%d,"action":%s}`, d.ID, action)
 }
 
-// lateBot answers each decision late. asked is closed when the bot gets its last
-// request, and sent when it has sent its last answer.
+// lateBot answers each decision late. The channel asked is closed when the bot gets its
+// last request, and the channel sent when it has sent its last answer.
 type lateBot struct {
 	by          time.Duration
 	asked, sent chan struct{}
@@ -121,8 +121,8 @@ func (b *lateBot) answer(ctx context.Context, conn *websocket.Conn, d decision) 
 	return nil
 }
 
-// await delays another bot at the table until the late answers are sent, so that the
-// match does not end before.
+// await delays another bot at the table until the late answers have been sent, so that
+// the match does not end earlier.
 func (b *lateBot) await(*match.Request) {
 	select {
 	case <-b.asked:
@@ -133,7 +133,7 @@ func (b *lateBot) await(*match.Request) {
 
 // certificates holds a valid and an expired certificate of a server.
 type certificates struct {
-	file           string // for SSL_CERT_FILE
+	file           string // file with the certificates to trust, for SSL_CERT_FILE
 	valid, expired *tls.Certificate
 }
 

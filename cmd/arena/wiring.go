@@ -141,8 +141,8 @@ func (r rankings) History(botID string) (api.BotHistory, bool, error) {
 	return api.BotHistory{History: h, Name: b.Name, Owner: r.directory.Handle(b.OwnerID)}, ok, cmp.Or(r.err(), err)
 }
 
-// botHealth is the health of the bots. It returns an error once its runner has
-// stopped.
+// botHealth gives the API access to the health of bots. It returns an error once its
+// runner has stopped.
 type botHealth struct {
 	*health.Health
 	runner *projections.Runner

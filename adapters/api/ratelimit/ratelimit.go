@@ -114,7 +114,7 @@ func (l *Limiter) CountAccount(h http.Header, ownerID string, c Class, atAddress
 	return l.accounts.take(ownerID, c, 1, l.sinceStart()).report(h)
 }
 
-// CountMore counts a verified call as n calls more against its account.
+// CountMore counts a verified call as n additional calls against its account.
 func (l *Limiter) CountMore(h http.Header, ownerID string, c Class, n int) error {
 	return l.accounts.take(ownerID, c, n, l.sinceStart()).report(h)
 }

@@ -9,7 +9,7 @@ import (
 	"hexarena/adapters/rest"
 )
 
-// unknown is printed if the arena cannot tell.
+// The constant unknown is printed in place of data that the arena does not know.
 const unknown = "unknown"
 
 func healthState(b rest.Bot) string {
@@ -26,7 +26,7 @@ func seatingWords(b rest.Bot) string {
 	return client.OneLine(b.Seating.Words(minuteOf))
 }
 
-// printHealth prints the health of a bot of the arena at base.
+// printHealth prints a bot's health. base is the URL of the bot's arena.
 func printHealth(w io.Writer, b rest.Bot, base string) {
 	h := b.Health
 	if h == nil {
@@ -43,7 +43,7 @@ func printHealth(w io.Writer, b rest.Bot, base string) {
 	}
 }
 
-// minuteOf formats a time of the API to the minute.
+// minuteOf formats a time from the API, without its seconds.
 func minuteOf(text string) string {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {

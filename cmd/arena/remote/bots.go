@@ -68,7 +68,7 @@ type namedBot struct {
 	Bot string `arg:"" help:"The bot, by its id or its name."`
 }
 
-// botsShow is `arena bots show`.
+// botsShow implements `arena bots show`.
 type botsShow struct{ namedBot }
 
 // Run prints a bot with its health.

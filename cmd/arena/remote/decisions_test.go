@@ -26,7 +26,7 @@ func decoded(t *testing.T, text string) (a answer[decisionList]) {
 	return a
 }
 
-// The log shows the facts of a strike, and no control character from a bot.
+// The log shows the facts about a strike, but no control characters from a bot.
 func TestPrintLog(t *testing.T) {
 	var out strings.Builder
 	s := &session{base: "http://arena", out: &out}
