@@ -83,7 +83,7 @@ func TestDescription(t *testing.T) {
 	} {
 		require.Contains(t, schemas, name)
 	}
-	for union, by := range map[string]string{"MatchEvent": "kind", "TurnAction": "type"} {
+	for union, by := range map[string]string{"MatchEvent": "kind", "TurnAction": "type", "ActionData": "kind", "Decision": "kind"} {
 		s := schemas[union].(map[string]any)
 		discriminator := s["discriminator"].(map[string]any)
 		require.Equal(t, by, discriminator["propertyName"])
@@ -209,6 +209,9 @@ func TestMatchesFitTheDescription(t *testing.T) {
 	require.GreaterOrEqual(t, len(kinds), len(match.PublicKinds)-1, "all kinds except a rare one")
 	for _, wrong := range []string{`{"type":"build_road"}`, `{"type":"build_road","edge":72}`, `{"type":"fly"}`, `{"edge":1}`, `{"type":"end_turn","talk":1}`} {
 		require.Error(t, c.Validate(apitest.Pointer("components", "schemas", "TurnAction"), []byte(wrong)), wrong)
+	}
+	for _, wrong := range []string{`{"decision":1,"kind":"trade","action":{"type":"end_turn"},"default":false,"elapsedMs":1}`, `{"decision":1,"kind":"fly","action":{},"default":false,"elapsedMs":1}`} {
+		require.Error(t, c.Validate(apitest.Pointer("components", "schemas", "ActionData"), []byte(wrong)), wrong)
 	}
 	for _, wrong := range []string{`{"seq":1,"at":"2026-09-06T12:00:00.000Z","kind":"talk"}`, `{"seq":0,"at":"2026-09-06T12:00:00.000Z","kind":"end"}`, `{"seq":1,"at":"noon","kind":"end"}`, `{"seq":1,"at":"2026-09-06T12:00:00.000Z","kind":"roll"}`} {
 		require.Error(t, c.Validate(apitest.Pointer("components", "schemas", "MatchEvent"), []byte(wrong)), wrong)

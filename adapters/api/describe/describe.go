@@ -175,7 +175,8 @@ func (d *Document) response(o Operation, docs operationDocs) *huma.Response {
 }
 
 // security lists the credentials that the endpoint accepts: a session, or the
-// three headers of a signature with the required scope.
+// three headers of a signature with the required scope. The list of a public
+// endpoint is empty, not nil: the document then says that no credentials are needed.
 func (o Operation) security() []map[string][]string {
 	session := map[string][]string{"session": {}}
 	switch {
@@ -184,7 +185,7 @@ func (o Operation) security() []map[string][]string {
 	case o.Scope != "":
 		return []map[string][]string{{"key": {string(o.Scope)}, "timestamp": {}, "signature": {}}, session}
 	}
-	return nil
+	return []map[string][]string{}
 }
 
 func (d *Document) parameter(in string, p binding.Parameter) *huma.Param {

@@ -146,6 +146,9 @@ func (d *Document) finishSchemas() error {
 			}
 		}
 	}
+	splitByKind(r, "ActionData", "action")
+	splitByKind(r, "Decision", "played")
+	splitAborted(r)
 	code := r.Map()["Problem"].Properties["code"]
 	for _, name := range problem.Codes() {
 		code.Enum = append(code.Enum, name)
