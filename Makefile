@@ -23,11 +23,11 @@ run: build ## start the arena with house bots, in a new folder
 
 # Tests use these npm modules. `make deps` installs them into the user's cache, where
 # the tests look for them.
-NPM_MODULES := @eventstore/db-client@6.2.1 axe-core@4.14.1 tsx@4.23.15 ws@8.23.0
+NPM_MODULES := @eventstore/db-client@6.2.1 @redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3 axe-core@4.14.1 openapi-fetch@0.17.0 openapi-typescript@7.13.0 tsx@4.23.15 typescript@5.9.3 ws@8.23.0
 CACHE_DIR := $(if $(filter Darwin,$(shell uname)),$(HOME)/Library/Caches,$(or $(XDG_CACHE_HOME),$(HOME)/.cache))/hexarena
 NPM_DIR := $(CACHE_DIR)/npm
 # Tests use these Python packages. `make deps` installs them into the user's cache too.
-PYTHON_PACKAGES := duckdb==2.0.0 esdbclient==1.1.7 pandas==3.1.1 pyarrow==26.0.1
+PYTHON_PACKAGES := cryptography==50.0.2 duckdb==2.0.0 esdbclient==1.1.7 openapi-python-client==0.29.1 pandas==3.1.1 pyarrow==26.0.1
 PYTHON_DIR := $(CACHE_DIR)/python
 
 # Tests run this witness. It has a module of its own, so that the arena does not depend
@@ -49,11 +49,11 @@ deps: ## install the Debian packages (as root), npm modules, Python packages and
 	@[ "$$(cat "$(NPM_DIR)/modules" 2> /dev/null)" = "$(NPM_MODULES)" ] || { \
 		mkdir -p "$(NPM_DIR)" && npm install --prefix "$(NPM_DIR)" --no-audit --no-fund --silent $(NPM_MODULES) 2> /dev/null \
 		&& echo "$(NPM_MODULES)" > "$(NPM_DIR)/modules"; } \
-	|| echo "npm cannot install $(NPM_MODULES). Tests of accessibility, of the TypeScript bot and of the Node.js client will be skipped."
+	|| echo "npm cannot install $(NPM_MODULES). Tests of accessibility, of the OpenAPI document, of the TypeScript bot and of the Node.js client will be skipped."
 	@[ "$$(cat "$(PYTHON_DIR)/packages" 2> /dev/null)" = "$(PYTHON_PACKAGES)" ] || { \
 		mkdir -p "$(CACHE_DIR)" && python3 -m venv "$(PYTHON_DIR)" && "$(PYTHON_DIR)/bin/pip" install -q --disable-pip-version-check $(PYTHON_PACKAGES) 2> /dev/null \
 		&& echo "$(PYTHON_PACKAGES)" > "$(PYTHON_DIR)/packages"; } \
-	|| echo "pip cannot install $(PYTHON_PACKAGES). Tests that read exports with other programs, and tests of the Python client, will be skipped."
+	|| echo "pip cannot install $(PYTHON_PACKAGES). Tests that read exports with other programs, and tests of the Python clients, will be skipped."
 	@$(GO) build -C $(LITEWITNESS) -o /dev/null filippo.io/torchwood/cmd/litewitness \
 	|| echo "Go cannot build litewitness. Tests of witnesses will fail."
 

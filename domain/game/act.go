@@ -189,11 +189,20 @@ func (s *State) Apply(c Consequence) {
 		return
 	case Ended:
 		s.reason = c.Reason
+		s.rolled = false // a roll that won paid nothing, so Public has nothing to take back
 	case Rolled:
 		s.beginTurn(c)
 		return
 	}
 	s.Public.Apply(c)
+}
+
+// receive gives each seat the cards that the hexes pay.
+func (s *State) receive(paid [MaxSeats]Cards) {
+	s.Public.receive(paid)
+	for seat := range s.Seats {
+		s.Hands[seat] = s.Hands[seat].Plus(paid[seat])
+	}
 }
 
 // steal moves a random card from the victim's hand to the thief's.
@@ -208,7 +217,10 @@ func (s *State) beginTurn(c Consequence) {
 	s.Devs[s.Seat] = s.Devs[s.Seat].plus(s.Bought[s.Seat])
 	s.Bought[s.Seat] = DevCards{}
 	s.devPlayed, s.offers = false, 0
-	s.roll(c, &s.Hands)
+	s.Public.beginTurn(c)
+	if s.TrueScore(c.Seat) < PointsToWin {
+		s.receive(s.production())
+	}
 	s.rollAhead()
 	s.step = stepTurn
 	if c.Dice[0]+c.Dice[1] == 7 {

@@ -190,7 +190,7 @@ func (w *walk) follow() string {
 
 // audit checks the last step. before is the state that preceded it.
 func (w *walk) audit(before *State) string {
-	if w.spectator != w.Public {
+	if hidden := w.rolled && w.Score(w.Seat) < PointsToWin && w.TrueScore(w.Seat) >= PointsToWin; !hidden && w.spectator != w.Public {
 		return fmt.Sprintf("a fold of the public facts gives\n%+v\nnot\n%+v", w.spectator, w.Public)
 	}
 	for seat := range w.Seats {
@@ -252,7 +252,7 @@ func actionFlow(s *State, seat uint8, a Action) (flow [board.Resources]int) {
 // consequenceFlow returns the cards that the bank should pay for a consequence. The
 // bank pays only for rolls.
 func consequenceFlow(s *State, c Consequence) (flow [board.Resources]int) {
-	if c.Kind != Rolled {
+	if c.Kind != Rolled || s.TrueScore(c.Seat) >= PointsToWin {
 		return flow
 	}
 	for h, token := range s.Layout.Tokens {

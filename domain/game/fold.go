@@ -6,6 +6,7 @@ import "hexarena/domain/board"
 // each seat lost to a PlayEmbargo. For other actions, Act ignores collected.
 // Act never rejects an action.
 func (p *Public) Act(seat uint8, a Action, collected [MaxSeats]uint16) {
+	p.rolled = false
 	switch a.Type {
 	case Setup:
 		p.place(seat, a.Vertex, a.Edges[0])
@@ -62,9 +63,15 @@ func (p *Public) Apply(c Consequence) {
 	case AwardMoved:
 		p.Holders[c.Award] = c.To
 	case Ended:
-		p.Over = true
+		if p.rolled && c.Reason == Win && p.Score(p.Seat) < PointsToWin {
+			p.takeBack(p.production()) // hidden points won at the roll
+		}
+		p.rolled, p.Over = false, true
 	case Rolled:
-		p.roll(c, nil)
+		p.beginTurn(c)
+		if p.Score(c.Seat) < PointsToWin {
+			p.receive(p.production())
+		}
 	}
 }
 
@@ -142,29 +149,41 @@ func (p *Public) answer(seat uint8, accept bool) {
 	}
 }
 
-// roll begins a turn and pays out cards. If hands is not nil, roll also adds the
-// cards to the hands. hands is nil for a spectator, who cannot see them.
-func (p *Public) roll(c Consequence, hands *[MaxSeats]Cards) {
-	p.Phase, p.Turn, p.Seat, p.Dice = PhaseMain, c.Turn, c.Seat, c.Dice
-	paying := p.net.paying[c.Dice[0]+c.Dice[1]]
+// beginTurn folds a roll, without the cards that it pays.
+func (p *Public) beginTurn(c Consequence) {
+	p.Phase, p.Turn, p.Seat, p.Dice, p.rolled = PhaseMain, c.Turn, c.Seat, c.Dice, true
+}
+
+// production returns the cards that the roll of this turn pays to each seat. A seat
+// that has 10 points at its roll wins before the hexes pay
+// (docs/adr/0047-a-win-at-the-roll-comes-before-the-hexes-pay.md). A spectator
+// does not know about hidden points, so Apply pays at such a roll and takes the
+// cards back at the end of the game.
+func (p *Public) production() (paid [MaxSeats]Cards) {
+	paying := p.net.paying[p.Dice[0]+p.Dice[1]]
 	if paying.has(p.Bandit) {
 		paying &^= 1 << p.Bandit
 	}
 	for ; paying != 0; paying = paying.rest() {
-		p.produce(paying.first(), hands)
+		hex := paying.first()
+		around := board.HexVertexSet[hex]
+		for seat := range p.Seats {
+			if p.net.hexes[seat].has(hex) {
+				paid[seat][p.Layout.Resources[hex]] += uint16((p.Settlements[seat] & around).Len() + 2*(p.Cities[seat]&around).Len())
+			}
+		}
+	}
+	return paid
+}
+
+func (p *Public) receive(paid [MaxSeats]Cards) {
+	for seat := range p.Seats {
+		p.HandCounts[seat] += uint16(paid[seat].Total())
 	}
 }
 
-func (p *Public) produce(hex uint8, hands *[MaxSeats]Cards) {
-	around, resource := board.HexVertexSet[hex], p.Layout.Resources[hex]
+func (p *Public) takeBack(paid [MaxSeats]Cards) {
 	for seat := range p.Seats {
-		if !p.net.hexes[seat].has(hex) {
-			continue
-		}
-		n := uint16((p.Settlements[seat] & around).Len() + 2*(p.Cities[seat]&around).Len())
-		p.HandCounts[seat] += n
-		if hands != nil {
-			hands[seat][resource] += n
-		}
+		p.HandCounts[seat] -= uint16(paid[seat].Total())
 	}
 }

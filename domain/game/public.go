@@ -59,7 +59,8 @@ type Public struct {
 	Offer Offer // the open trade
 	Over  bool
 
-	net network
+	rolled bool // whether the last event was a roll
+	net    network
 }
 
 // Offer is a trade offer that awaits responses. Open is false if no offer is

@@ -71,6 +71,8 @@ export class Timeline {
     if (kind === 'roll') {
       facts.dice = plus(was.dice, frame.dice[0] + frame.dice[1], 1);
       facts.rolls = was.rolls + 1;
+    }
+    if (kind === 'roll' || (kind === 'end' && before?.event.kind === 'roll')) { // the end takes back the income of a roll that won
       facts.income = was.income.map((n, s) => n + this.paid(before, frame)[s]);
     }
     if (data?.elapsedMs) facts.thinking = plus(was.thinking, seat, data.elapsedMs);
@@ -79,7 +81,10 @@ export class Timeline {
     return facts;
   }
 
-  paid(before, frame) { return income({ ...frame, board: before?.board ?? frame.board }, this.layout); }
+  // paid returns the cards that the hexes paid to each seat. A roll that wins pays nothing.
+  paid(before, frame) {
+    return before ? frame.handCounts.map((n, s) => n - before.handCounts[s]) : income(frame, this.layout);
+  }
 
   // turnStart returns the index of the first frame of the turn at index i, or of the turn
   // that is some steps away from it.
