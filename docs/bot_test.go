@@ -102,6 +102,7 @@ func plays(t *testing.T, bot runningBot, seats int) string {
 		require.NoError(t, err)
 		defer line.CloseNow()
 		require.Equal(t, []string{bot.nonce(t, id)}, answer.Header.Values("x-arena-nonce"))
+		require.Equal(t, []string{"1.0"}, answer.Header.Values("x-arena-version"))
 		lines[i] = line
 	}
 	for !m.Over() {

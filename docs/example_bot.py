@@ -166,6 +166,7 @@ class Bot(BaseHTTPRequestHandler):
         self.send_header("Connection", "Upgrade")
         self.send_header("Sec-WebSocket-Accept", base64.b64encode(hashlib.sha1(key.encode()).digest()).decode())
         self.send_header("x-arena-nonce", nonce(self.headers.get("x-arena-match", "")))
+        self.send_header("x-arena-version", "1.0")  # change it with your code
         self.end_headers()
         self.close_connection = True
 

@@ -21,6 +21,7 @@ const historyPerCall = 2000
 type historyQuery struct {
 	ID      string `path:"id"`
 	Aborted string `query:"aborted" enum:"true,false" doc:"If true, list the aborted matches instead of the completed ones."`
+	Version string `query:"version" minLength:"1" doc:"If set, list only the matches in which the bot named exactly this version."`
 
 	history BotHistory // set by find
 }
@@ -40,6 +41,9 @@ func (q *historyQuery) find(c *call) (err error) {
 	return err
 }
 
+// lists reports whether the query asks for the matches of a version.
+func (q *historyQuery) lists(version string) bool { return q.Version == "" || q.Version == version }
+
 func (s *Server) getHistory(_ *call, in *historyQuery) (rest.BotHistory, error) {
 	h := in.history
 	out := rest.BotHistory{
@@ -47,11 +51,17 @@ func (s *Server) getHistory(_ *call, in *historyQuery) (rest.BotHistory, error) 
 	}
 	if in.Aborted == "true" {
 		for _, m := range h.Aborted {
+			if !in.lists(m.Played.Version) {
+				continue
+			}
 			out.Points = append(out.Points, rest.HistoryPoint{MatchID: m.MatchID, EndedAt: rest.FormatTime(m.EndedAt), Seat: m.Seat, Reason: m.Reason, MatchSeat: m.Played})
 		}
 		return out, nil
 	}
 	for _, p := range h.Points {
+		if !in.lists(p.Played.Version) {
+			continue
+		}
 		displayed := p.Displayed()
 		out.Points = append(out.Points, rest.HistoryPoint{
 			MatchID: p.MatchID, EndedAt: rest.FormatTime(p.EndedAt), Placement: &p.Placement, Seat: p.Seat,

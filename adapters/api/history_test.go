@@ -59,6 +59,24 @@ func seatAt(record map[string]any, seat any, more map[string]any) map[string]any
 	return all
 }
 
+// A bot's history can be limited to a version.
+func TestHistoryOfAVersion(t *testing.T) {
+	s := newSpectated(t)
+	path := "/bots/" + s.bots[0] + "/history"
+	for _, aborted := range []string{"", "&aborted=true"} {
+		whole := s.get(path + "?aborted=" + fmt.Sprint(aborted != "")).is(http.StatusOK).json["points"].([]any)
+		require.NotEmpty(t, whole)
+		for _, p := range whole {
+			require.Equal(t, arenatest.Version, p.(map[string]any)["version"])
+		}
+		require.Equal(t, whole, s.get(path+"?version="+url.QueryEscape(arenatest.Version)+aborted).is(http.StatusOK).json["points"])
+		require.Empty(t, s.get(path+"?version=1.0"+aborted).is(http.StatusOK).json["points"])
+	}
+	for _, p := range s.get("/bots/" + s.bots[1] + "/history").json["points"].([]any) {
+		require.NotContains(t, p, "version")
+	}
+}
+
 // A bot's history matches the records of its matches.
 func TestHistory(t *testing.T) {
 	s := newSpectated(t)

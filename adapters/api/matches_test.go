@@ -165,6 +165,9 @@ func TestRecords(t *testing.T) {
 			if status == "completed" { // in the first match of every bot
 				want["ratingBefore"], want["ratingAfter"] = 0.0, got["players"].([]any)[i].(map[string]any)["ratingDelta"]
 			}
+			if version := g.State.Started.Seats[i].Version; version != "" {
+				want["version"] = version
+			}
 			require.Equal(t, want, seat)
 		}
 
@@ -427,7 +430,7 @@ func TestReadsAreDescribed(t *testing.T) {
 	document := a.anyone().do(http.MethodGet, "/openapi.json", nil).is(http.StatusOK).json
 	schemas := document["components"].(map[string]any)["schemas"].(map[string]any)
 	for path, parameters := range map[string][]any{
-		"/matches": {"mode", "status", "bot", "before", "limit"}, "/matches/{id}": {"id"}, "/matches/{id}/frames": {"id", "after", "limit", "seat"}, "/leaderboard": {"mode", "at"}, "/bots/{id}/history": {"id", "aborted"},
+		"/matches": {"mode", "status", "bot", "before", "limit"}, "/matches/{id}": {"id"}, "/matches/{id}/frames": {"id", "after", "limit", "seat"}, "/leaderboard": {"mode", "at"}, "/bots/{id}/history": {"id", "aborted", "version"},
 	} {
 		get := document["paths"].(map[string]any)[path].(map[string]any)["get"].(map[string]any)
 		var names []any

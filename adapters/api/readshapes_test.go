@@ -55,7 +55,7 @@ func seatFacts(status string) map[string]shape {
 		rating = null
 	}
 	return map[string]shape{
-		"strikes": integer(0, 3), "resigned": boolean, "missed": boolean, "timeUsedMs": many, "ratingBefore": rating, "ratingAfter": rating,
+		"strikes": integer(0, 3), "resigned": boolean, "missed": boolean, "timeUsedMs": many, "ratingBefore": rating, "ratingAfter": rating, "version?": text,
 	}
 }
 

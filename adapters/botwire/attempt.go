@@ -28,8 +28,8 @@ type attempt struct {
 	conn *conn
 	keep func() bool
 
-	wire  *wire  // the stream of an upgraded connection
-	nonce string // the bot's nonce, if it sent a valid one
+	wire   *wire       // the stream of an upgraded connection
+	header http.Header // of the 101 response
 }
 
 // RoundTrip sends the upgrade. It returns a 101 response whose body is a *wire.
@@ -44,7 +44,7 @@ func (a *attempt) RoundTrip(req *http.Request) (*http.Response, error) {
 	case !isValidUpgrade(resp.Header):
 		err = errUpgrade
 	default:
-		a.wire, a.nonce = newWire(resp.Body.(stream), a.conn), nonceOf(resp.Header)
+		a.wire, a.header = newWire(resp.Body.(stream), a.conn), resp.Header
 		resp.Body = a.wire
 		return resp, nil
 	}

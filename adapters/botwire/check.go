@@ -25,22 +25,22 @@ const pongLimit = 16
 // recipient.
 func (d *Dialer) Check(ctx context.Context, botID, rawURL string) iter.Seq[rest.Step] {
 	probes := []struct {
-		name, fine string
-		connects   bool
-		run        func(context.Context, *url.URL) error
+		name     string
+		connects bool
+		run      func(context.Context, *url.URL) (detail string, err error)
 	}{
-		{"resolve", "the host has a usable address", false, d.resolve},
-		{"ping", "GET /ping returned pong", true, d.ping},
-		{"upgrade", "the signed upgrade was accepted", true, d.probe(botID)},
+		{"resolve", false, d.resolve},
+		{"ping", true, d.ping},
+		{"upgrade", true, d.probe(botID)},
 	}
 	return func(yield func(rest.Step) bool) {
 		for _, p := range probes {
 			began := time.Now()
-			err := d.run(ctx, rawURL, p.run)
+			detail, err := d.run(ctx, rawURL, p.run)
 			if p.connects && neverConnected(err) {
 				d.hideTime(ctx, began)
 			}
-			step := rest.Step{Name: p.name, OK: err == nil, Detail: p.fine, ElapsedMs: time.Since(began).Milliseconds()}
+			step := rest.Step{Name: p.name, OK: err == nil, Detail: detail, ElapsedMs: time.Since(began).Milliseconds()}
 			if err != nil {
 				step.Detail = err.Error()
 			}
@@ -52,10 +52,10 @@ func (d *Dialer) Check(ctx context.Context, botID, rawURL string) iter.Seq[rest.
 }
 
 // run checks the URL and then runs one probe on it.
-func (d *Dialer) run(ctx context.Context, rawURL string, probe func(context.Context, *url.URL) error) error {
+func (d *Dialer) run(ctx context.Context, rawURL string, probe func(context.Context, *url.URL) (string, error)) (detail string, err error) {
 	u, err := d.guard.parse(rawURL)
 	if err != nil {
-		return err
+		return "", err
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()
@@ -74,34 +74,34 @@ func (d *Dialer) hideTime(ctx context.Context, began time.Time) {
 }
 
 // resolve checks each address to which the host resolves.
-func (d *Dialer) resolve(ctx context.Context, u *url.URL) error {
+func (d *Dialer) resolve(ctx context.Context, u *url.URL) (detail string, err error) {
 	addrs, err := d.net.Resolver.LookupNetIP(ctx, "ip", u.Hostname())
 	if err != nil || len(addrs) == 0 {
-		return errResolve
+		return "", errResolve
 	}
 	port, _ := portOf(u)
 	for _, addr := range addrs {
 		if !d.guard.allows(netip.AddrPortFrom(addr, port)) {
-			return errAddress
+			return "", errAddress
 		}
 	}
-	return nil
+	return "the host has a usable address", nil
 }
 
 // ping sends an unsigned GET …/ping.
-func (d *Dialer) ping(ctx context.Context, u *url.URL) error {
+func (d *Dialer) ping(ctx context.Context, u *url.URL) (detail string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, pingURL(u), nil)
 	if err != nil {
-		return errAnswer
+		return "", errAnswer
 	}
 	req.Header.Set("User-Agent", userAgent)
 	req.Close = true
 	resp, err := (&attempt{dialer: d, ctx: ctx}).exchange(req)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer resp.Body.Close()
-	return requirePong(resp)
+	return "GET /ping returned pong", requirePong(resp)
 }
 
 // pingURL appends /ping to the URL's path, without doubling the slash. It keeps the
@@ -126,14 +126,23 @@ func requirePong(resp *http.Response) error {
 	return nil
 }
 
-// probe returns a function that opens a signed socket to a bot and closes it.
-func (d *Dialer) probe(botID string) func(context.Context, *url.URL) error {
-	return func(ctx context.Context, u *url.URL) error {
-		line, _, err := d.Dial(ctx, u.String(), deployCheck, Upgrade{BotID: botID}, func([]byte, string) {})
+// probe returns a function that opens a signed socket to a bot and closes it. The
+// detail says whether the response names a valid version.
+func (d *Dialer) probe(botID string) func(context.Context, *url.URL) (string, error) {
+	return func(ctx context.Context, u *url.URL) (string, error) {
+		line, header, err := d.open(ctx, u.String(), deployCheck, Upgrade{BotID: botID})
 		if err != nil {
-			return err
+			return "", err
 		}
+		d.start(line, deployCheck, func([]byte, string) {})
 		line.Close()
-		return nil
+		version, valid := versionOf(header)
+		switch {
+		case !valid:
+			return "the signed upgrade was accepted, but the arena ignores its x-arena-version: send it once, with 1 to 40 printable ASCII characters", nil
+		case version != "":
+			return "the signed upgrade was accepted, and names a version", nil
+		}
+		return "the signed upgrade was accepted", nil
 	}
 }

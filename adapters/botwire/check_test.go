@@ -155,7 +155,7 @@ func TestPing(t *testing.T) {
 			t.Parallel()
 			d := patient(Options{Key: platformKey})
 			url := raw(t, c.answer)
-			ping := func() error { return d.run(t.Context(), url, d.ping) }
+			ping := func() error { return failed(d.run(t.Context(), url, d.ping)) }
 			var err error
 			if name == "a body that never ends" {
 				err = d.outwaited(ping, c.want)
@@ -186,5 +186,28 @@ func TestPingURL(t *testing.T) {
 		u, err := url.Parse(from)
 		require.NoError(t, err)
 		require.Equal(t, want, pingURL(u))
+	}
+}
+
+// failed returns the error of a probe.
+func failed(_ string, err error) error { return err }
+
+// The owner learns from the deploy check whether the arena shows the bot's version.
+func TestCheckTellsWhetherTheVersionIsValid(t *testing.T) {
+	for want, given := range map[string][]string{
+		"the signed upgrade was accepted":                      nil,
+		"the signed upgrade was accepted, and names a version": {"1.0 beta"},
+		"the signed upgrade was accepted, but the arena ignores its x-arena-version: send it once, with 1 to 40 printable ASCII characters": {strings.Repeat("1", 41)},
+	} {
+		answers := bot(t, make(chan *http.Request, 2))
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header()["X-Arena-Version"] = given
+			answers.ServeHTTP(w, r)
+		}))
+		defer srv.Close()
+		steps := slices.Collect(patient(Options{Key: platformKey}).Check(t.Context(), "bot", srv.URL))
+		require.Len(t, steps, 3)
+		require.True(t, steps[2].OK)
+		require.Equal(t, want, steps[2].Detail)
 	}
 }

@@ -153,9 +153,36 @@ func TestDialReturnsNonce(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := startPeer(t, nil, http.Header{"X-Arena-Nonce": c.given}, (*peerConn).untilEnd)
-			line, nonce, err := p.dialer().Dial(t.Context(), p.url, "m", Upgrade{}, quiet)
+			line, accepted, err := p.dialer().Dial(t.Context(), p.url, "m", Upgrade{}, quiet)
 			require.NoError(t, err)
-			require.Equal(t, c.want, nonce)
+			require.Equal(t, Accepted{Nonce: c.want}, accepted)
+			line.Close()
+		})
+	}
+}
+
+func TestDialReturnsVersion(t *testing.T) {
+	cases := map[string]struct {
+		given []string
+		want  string
+	}{
+		"one character":         {[]string{"1"}, "1"},
+		"printable characters":  {[]string{"v1.2 ~(beta)"}, "v1.2 ~(beta)"},
+		"40 characters":         {[]string{strings.Repeat("1", 40)}, strings.Repeat("1", 40)},
+		"41 characters":         {[]string{strings.Repeat("1", 41)}, ""},
+		"missing":               {nil, ""},
+		"empty":                 {[]string{""}, ""},
+		"spaces only":           {[]string{"  "}, ""},
+		"a tab inside":          {[]string{"a\tb"}, ""},
+		"a non-ASCII character": {[]string{"é"}, ""},
+		"two headers":           {[]string{"1", "1"}, ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := startPeer(t, nil, http.Header{"X-Arena-Version": c.given}, (*peerConn).untilEnd)
+			line, accepted, err := p.dialer().Dial(t.Context(), p.url, "m", Upgrade{}, quiet)
+			require.NoError(t, err)
+			require.Equal(t, Accepted{Version: c.want}, accepted)
 			line.Close()
 		})
 	}
@@ -319,7 +346,7 @@ func TestDialGivesUpOnSlowTLS(t *testing.T) {
 		return err
 	}
 	require.EqualError(t, d.outwaited(dial, errConnect.words), errConnect.words)
-	ping := func() error { return d.run(t.Context(), url, d.ping) }
+	ping := func() error { return failed(d.run(t.Context(), url, d.ping)) }
 	require.EqualError(t, d.outwaited(ping, errConnect.words), errConnect.words)
 }
 
@@ -357,7 +384,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	d := patient(Options{Key: platformKey})
 	_, _, err := d.Dial(t.Context(), bot.URL, "m", Upgrade{}, quiet)
 	require.EqualError(t, err, "the server responded with status 307 instead of 101")
-	require.EqualError(t, d.run(t.Context(), bot.URL, d.ping), "the server responded with status 307 instead of 200")
+	require.EqualError(t, failed(d.run(t.Context(), bot.URL, d.ping)), "the server responded with status 307 instead of 200")
 	require.Zero(t, hits.Load())
 }
 

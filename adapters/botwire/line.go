@@ -51,27 +51,32 @@ type Line struct {
 // the socket until the connection ends. Dial may call receive before it returns. ctx
 // and a limit of 5 s apply to the dial, not to the line.
 //
-// The returned string is the value of the bot's x-arena-nonce header. It is empty if
-// the header is missing or invalid. If the address is not allowed, the error's
-// NotAllowed method returns true. The error does not contain the URL or an address.
+// accepted contains the values of the bot's own headers. If the address is not allowed,
+// the error's NotAllowed method returns true. The error does not contain the URL or an
+// address.
 func (d *Dialer) Dial(ctx context.Context, url, matchID string, u Upgrade, receive Receive) (
-	line *Line, nonce string, err error,
+	line *Line, accepted Accepted, err error,
 ) {
-	line, nonce, err = d.open(ctx, url, matchID, u)
+	line, header, err := d.open(ctx, url, matchID, u)
 	if err != nil {
-		return nil, "", err
+		return nil, Accepted{}, err
 	}
-	line.receive, line.log, line.drain = receive, d.options.Logger.With("match", matchID), d.draining
-	go line.run()
-	return line, nonce, nil
+	d.start(line, matchID, receive)
+	return line, acceptedBy(header), nil
 }
 
-// open sends the signed upgrade and returns the line. The caller must start the line's
-// reading goroutine.
-func (d *Dialer) open(ctx context.Context, url, matchID string, u Upgrade) (*Line, string, error) {
+// start starts the line's reading goroutine.
+func (d *Dialer) start(line *Line, matchID string, receive Receive) {
+	line.receive, line.log, line.drain = receive, d.options.Logger.With("match", matchID), d.draining
+	go line.run()
+}
+
+// open sends the signed upgrade. It returns the line and the header of the response.
+// The caller must start the line's reading goroutine.
+func (d *Dialer) open(ctx context.Context, url, matchID string, u Upgrade) (*Line, http.Header, error) {
 	to, err := d.guard.parse(url)
 	if err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()
@@ -85,16 +90,16 @@ func (d *Dialer) open(ctx context.Context, url, matchID string, u Upgrade) (*Lin
 		if !errors.As(err, &known) {
 			known = errUpgrade // the library rejected the 101 response
 		}
-		return nil, "", known
+		return nil, nil, known
 	}
 	if !a.keep() {
 		_ = ws.CloseNow()
-		return nil, "", errAnswer
+		return nil, nil, errAnswer
 	}
 	ws.SetReadLimit(FrameLimit)
 	a.wire.open.Store(true)
 	line := &Line{ws: ws, wire: a.wire, conn: a.conn, gone: make(chan struct{}), done: make(chan struct{})}
-	return line, a.nonce, nil
+	return line, a.header, nil
 }
 
 func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -105,24 +105,24 @@ func TestRebinding(t *testing.T) {
 	url := "https://bot.example.:" + port
 
 	names.points("8.8.8.8")
-	require.NoError(t, d.run(t.Context(), url, d.resolve))
+	require.NoError(t, failed(d.run(t.Context(), url, d.resolve)))
 
 	for _, inside := range []string{
 		"127.0.0.1", "10.0.0.1", "169.254.169.254", "168.63.129.16", "100.64.0.1", "0.0.0.0",
 		"::1", "::", "fe80::1", "fd00::1", "64:ff9b::7f00:1", "2002:7f00:1::", "::ffff:127.0.0.1",
 	} {
 		names.points(inside)
-		require.True(t, notAllowed(d.run(t.Context(), url, d.resolve)), inside)
+		require.True(t, notAllowed(failed(d.run(t.Context(), url, d.resolve))), inside)
 		_, _, err := d.Dial(t.Context(), url, "m", Upgrade{}, quiet)
 		require.True(t, notAllowed(err), "%s: %v", inside, err)
-		require.True(t, notAllowed(d.run(t.Context(), url, d.ping)), inside)
+		require.True(t, notAllowed(failed(d.run(t.Context(), url, d.ping))), inside)
 	}
 
 	names.points("8.8.8.8", "10.0.0.1")
-	require.True(t, notAllowed(d.run(t.Context(), url, d.resolve)), "one of two addresses is private")
+	require.True(t, notAllowed(failed(d.run(t.Context(), url, d.resolve))), "one of two addresses is private")
 
 	names.points()
-	require.EqualError(t, d.run(t.Context(), url, d.resolve), errResolve.words)
+	require.EqualError(t, failed(d.run(t.Context(), url, d.resolve)), errResolve.words)
 	_, _, err = d.Dial(t.Context(), url, "m", Upgrade{}, quiet)
 	require.EqualError(t, err, errResolve.words)
 	require.False(t, notAllowed(err), "a retry may succeed when the name resolves again")

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"hexarena/domain/match"
 )
 
 // These are the headers of the upgrade (docs/protocol.md, "The upgrade").
@@ -20,6 +22,7 @@ const (
 	headerRound       = "x-arena-beacon-round"
 	headerLogIndex    = "x-arena-log-index"
 	headerNonce       = "x-arena-nonce"
+	headerVersion     = "x-arena-version"
 )
 
 // signedHeaders lists the headers that the second signature covers, in the order
@@ -98,6 +101,30 @@ func nonceOf(h http.Header) string {
 		return ""
 	}
 	return given[0]
+}
+
+// Accepted contains what a bot's response to an upgrade says about the bot.
+type Accepted struct {
+	Nonce   string // empty if the bot did not send a valid nonce
+	Version string // of the bot's program; empty if the bot did not name a valid version
+}
+
+func acceptedBy(h http.Header) Accepted {
+	version, _ := versionOf(h)
+	return Accepted{Nonce: nonceOf(h), Version: version}
+}
+
+// versionOf returns the version in the response to an upgrade: 1 to 40 characters of
+// 0x20–0x7E, present once. valid is false if the header is present, but not valid.
+func versionOf(h http.Header) (version string, valid bool) {
+	given := h.Values(headerVersion)
+	if len(given) == 0 {
+		return "", true
+	}
+	if len(given) != 1 || !match.ValidVersion(given[0]) {
+		return "", false
+	}
+	return given[0], true
 }
 
 // isValidUpgrade reports whether a 101 response has exactly one accept key, and

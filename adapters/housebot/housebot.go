@@ -113,6 +113,9 @@ func (s *server) signed(text, signature string) bool {
 // maxRequest is the maximum size of a decision request, in bytes.
 const maxRequest = 1 << 20
 
+// Version is the version that the house bots name. Raise it if a strategy changes.
+const Version = "1"
+
 // Nonce returns the bot's share of a match's seed: the HMAC-SHA256 of the match id
 // under the bot's secret, in hex. The owner can compute the nonce again later and
 // compare it with the match's proof (docs/audit.md, "An owner's notes").
@@ -125,6 +128,7 @@ func Nonce(secret []byte, matchID string) string {
 func (s *server) play(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get("x-arena-match")
 	w.Header().Set("x-arena-nonce", Nonce(s.Secret, id))
+	w.Header().Set("x-arena-version", Version)
 	conn, err := websocket.Accept(w, r, nil)
 	if err != nil {
 		return

@@ -53,8 +53,8 @@ func benchReferee(scripts map[string]map[int][]byte) *Referee {
 		SeedKey: func(string) ([]byte, bool) { return testKey, true },
 		Publish: func(context.Context, ladder.Seating) error { return nil },
 		Bots:    func(id string) (directory.Bot, bool) { return directory.Bot{Name: id}, true },
-		Dial: func(_ context.Context, _, matchID string, _ Upgrade, receive func([]byte, string)) (Line, string, error) {
-			return &scriptedLine{scripts[matchID], receive}, "", nil
+		Dial: func(_ context.Context, _, matchID string, _ Upgrade, receive func([]byte, string)) (Line, Accepted, error) {
+			return &scriptedLine{scripts[matchID], receive}, Accepted{}, nil
 		},
 	})
 }

@@ -39,8 +39,7 @@ type Line interface {
 }
 
 // Dial opens a socket to a bot for a match. If ctx ends, the dial stops, but a line
-// that is already open stays open. The returned nonce is the bot's nonce, or empty if
-// the bot did not send a valid nonce. If the error has a method NotAllowed() bool that
+// that is already open stays open. If the error has a method NotAllowed() bool that
 // returns true, dialing again cannot succeed. If the error has a method Fault()
 // match.Fault, that method returns the fault to store for the decision.
 //
@@ -48,7 +47,13 @@ type Line interface {
 // returns. For a text frame, cause is empty, and receive may retain the frame. For
 // malformed data, cause is match.CauseMalformed. For an oversized frame, cause is
 // match.CauseOversized. In the last call, cause is match.CauseDropped.
-type Dial func(ctx context.Context, url, matchID string, u Upgrade, receive func(frame []byte, cause string)) (line Line, nonce string, err error)
+type Dial func(ctx context.Context, url, matchID string, u Upgrade, receive func(frame []byte, cause string)) (line Line, accepted Accepted, err error)
+
+// Accepted contains what a bot's response to an upgrade says about the bot.
+type Accepted struct {
+	Nonce   string // empty if the bot did not send a valid nonce
+	Version string // of the bot's program; empty if the bot did not name a valid version
+}
 
 // Upgrade contains what an upgrade request tells a bot: the bot's own id, and facts
 // about the match.

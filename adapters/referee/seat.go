@@ -12,7 +12,7 @@ import (
 // that reads from the line and the goroutines of the match share the seat.
 type seat struct {
 	bot     string
-	dialBot func(ctx context.Context, receive func(frame []byte, cause string)) (Line, string, error)
+	dialBot func(ctx context.Context, receive func(frame []byte, cause string)) (Line, Accepted, error)
 	clock   *clock
 
 	mu      sync.Mutex // guards the fields below
@@ -34,34 +34,34 @@ func (p *run) newSeat(bot string) *seat {
 	if named := p.seating.Beacon; named != nil {
 		u.BeaconRound = named.Round
 	}
-	dial := func(ctx context.Context, receive func([]byte, string)) (Line, string, error) {
+	dial := func(ctx context.Context, receive func([]byte, string)) (Line, Accepted, error) {
 		b, ok := p.options.Bots(bot)
 		if !ok {
-			return nil, "", fmt.Errorf("bot %s is not in the directory", bot)
+			return nil, Accepted{}, fmt.Errorf("bot %s is not in the directory", bot)
 		}
 		return p.options.Dial(ctx, b.URL, p.seating.MatchID, u, receive)
 	}
 	return &seat{bot: bot, dialBot: dial, clock: p.clock}
 }
 
-// dial opens a socket, makes it the seat's line, and returns the bot's nonce.
-func (s *seat) dial(ctx context.Context) (nonce string, err error) {
+// dial opens a socket, makes it the seat's line, and returns the bot's response.
+func (s *seat) dial(ctx context.Context) (accepted Accepted, err error) {
 	c := &connection{}
 	s.mu.Lock()
 	s.conn = c
 	s.mu.Unlock()
-	line, nonce, err := s.dialBot(ctx, func(frame []byte, cause string) { s.receive(c, frame, cause) })
+	line, accepted, err := s.dialBot(ctx, func(frame []byte, cause string) { s.receive(c, frame, cause) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
 		s.conn = nil
-		return "", err
+		return Accepted{}, err
 	}
 	c.line = line
 	if c.dropped {
 		s.drop(c)
 	}
-	return nonce, nil
+	return accepted, nil
 }
 
 // receive handles data from a socket. The goroutine that reads from the socket calls

@@ -91,7 +91,7 @@ func (f *fixture) referee(player string) *Referee {
 			b := f.bot(id)
 			return directory.Bot{Name: "Bot " + id, OwnerID: "owner", URL: "ws://" + id}, b != nil && !b.unknown.Load()
 		},
-		Dial: func(ctx context.Context, url, matchID string, u Upgrade, receive func([]byte, string)) (Line, string, error) {
+		Dial: func(ctx context.Context, url, matchID string, u Upgrade, receive func([]byte, string)) (Line, Accepted, error) {
 			require.Equal(f.t, testMatch, matchID)
 			bot := url[len("ws://"):]
 			require.Equal(f.t, f.upgrade(bot), u)
@@ -333,6 +333,7 @@ type fakeBot struct {
 	fixture *fixture
 	id      string
 	nonce   string
+	version string
 	unknown atomic.Bool                 // whether the bot is missing from the directory
 	script  func(c call) (handled bool) // if script is nil or returns false, the bot answers legally
 	refuse  func(ctx context.Context, nth int) error
@@ -345,14 +346,14 @@ type fakeBot struct {
 	lines    []*fakeLine
 }
 
-func (b *fakeBot) dialled(ctx context.Context, receive func([]byte, string)) (Line, string, error) {
+func (b *fakeBot) dialled(ctx context.Context, receive func([]byte, string)) (Line, Accepted, error) {
 	b.mu.Lock()
 	b.dials++
 	nth := b.dials
 	b.mu.Unlock()
 	if b.refuse != nil {
 		if err := b.refuse(ctx, nth); err != nil {
-			return nil, "", err
+			return nil, Accepted{}, err
 		}
 	}
 	l := &fakeLine{bot: b, receive: receive}
@@ -362,7 +363,7 @@ func (b *fakeBot) dialled(ctx context.Context, receive func([]byte, string)) (Li
 	if b.greet != nil {
 		b.greet(l)
 	}
-	return l, b.nonce, nil
+	return l, Accepted{b.nonce, b.version}, nil
 }
 
 func (b *fakeBot) asked(l *fakeLine, frame []byte) {

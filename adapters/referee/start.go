@@ -20,9 +20,9 @@ const (
 )
 
 // start waits until a signed head includes the seating. Then it dials all bots at the
-// same time and collects their nonces. Finally, it waits for the round of the beacon
-// that the table names, and stores the start of the match. It does not wait for bots
-// that respond late. Nothing before the start counts as time played.
+// same time and collects their nonces and versions. Finally, it waits for the round of
+// the beacon that the table names, and stores the start of the match. It does not wait
+// for bots that respond late. Nothing before the start counts as time played.
 func (p *run) start(ctx context.Context) error {
 	if err := p.requireBeacon(ctx); err != nil {
 		return err
@@ -32,7 +32,10 @@ func (p *run) start(ctx context.Context) error {
 	}
 	p.reportLateDial()
 	bots := p.entrants()
-	nonces := p.dialAll(ctx)
+	nonces := make([]string, len(bots))
+	for i, accepted := range p.dialAll(ctx) {
+		bots[i].Version, nonces[i] = accepted.Version, accepted.Nonce
+	}
 	if ctx.Err() != nil {
 		return errStopped
 	}
@@ -127,19 +130,19 @@ func (p *run) table() match.Table {
 	return t
 }
 
-// dialAll dials every bot once and returns the nonces in table order. A failed dial
+// dialAll dials every bot once and returns the responses in table order. A failed dial
 // does not cause a strike, because the referee dials again for the bot's first
 // decision.
-func (p *run) dialAll(ctx context.Context) []string {
+func (p *run) dialAll(ctx context.Context) []Accepted {
 	ctx, cancel := context.WithTimeout(ctx, min(startTime, p.mode.Decision))
 	defer cancel()
-	nonces := make([]string, len(p.seats))
+	accepted := make([]Accepted, len(p.seats))
 	var all sync.WaitGroup
 	for i, s := range p.seats {
-		all.Go(func() { nonces[i], _ = s.dial(ctx) })
+		all.Go(func() { accepted[i], _ = s.dial(ctx) })
 	}
 	all.Wait()
-	return nonces
+	return accepted
 }
 
 // orderSeats puts the seats into the order of play, which the seed determines.

@@ -17,7 +17,7 @@ import (
 func TestStartStoresSeatingAndNonces(t *testing.T) {
 	withFixture(t, 4, func(f *fixture) {
 		for i, b := range f.bots {
-			b.nonce = []string{"n0", "", "n2", "~"}[i]
+			b.nonce, b.version = []string{"n0", "", "n2", "~"}[i], []string{"v0", "v1", "", "v 3"}[i]
 		}
 		f.stopAfter(match.BoardLaid{})
 		f.play()
@@ -30,7 +30,7 @@ func TestStartStoresSeatingAndNonces(t *testing.T) {
 		order := seed.Joint(seed.Server(testKey, testMatch), started.Nonces).Seating(4)
 		for i, at := range order {
 			id := f.bots[at].id
-			require.Equal(t, match.Seat{BotID: id, BotName: "Bot " + id, OwnerID: "owner", Mu: 25, Sigma: 25.0 / 3}, started.Seats[i])
+			require.Equal(t, match.Seat{BotID: id, BotName: "Bot " + id, OwnerID: "owner", Mu: 25, Sigma: 25.0 / 3, Version: f.bots[at].version}, started.Seats[i])
 		}
 		require.IsType(t, match.BoardLaid{}, events[1])
 		for r := range f.recorded() {

@@ -30,6 +30,7 @@ type botData struct {
 	Clock                 clockAborts
 	Curve                 template.HTML
 	Seats                 []leaderboard.SeatTally
+	Versions              []leaderboard.VersionTally // empty if the bot never named a version
 	Rivals                []rival
 	Met                   int // how many bots this bot has played against; Rivals lists only the most frequent
 	Thinking              *thinking
@@ -42,13 +43,14 @@ type botData struct {
 // Statuses lists the filters of matches.
 func (botData) Statuses() []string { return []string{"running", "completed", "aborted"} }
 
-// meanPlace returns the mean placement of a bot's rated matches at one seat.
-func meanPlace(s leaderboard.SeatTally) float64 {
+// meanPlace returns the mean placement of a number of matches. places counts them by
+// placement.
+func meanPlace(places [4]int, games int) float64 {
 	sum := 0
-	for i, n := range s.Places {
+	for i, n := range places {
 		sum += (i + 1) * n
 	}
-	return float64(sum) / float64(max(1, s.Games))
+	return float64(sum) / float64(max(1, games))
 }
 
 // clockAborts counts the matches that the wall clock aborted.
@@ -127,6 +129,12 @@ func (p *pageRequest) loadTallies(d *botData) (err error) {
 	}
 	if d.Seats, err = p.server.Tallies.BySeat(d.ID); err != nil {
 		return err
+	}
+	if d.Versions, err = p.server.Tallies.ByVersion(d.ID); err != nil {
+		return err
+	}
+	if len(d.Versions) == 1 && d.Versions[0].Version == "" {
+		d.Versions = nil
 	}
 	if d.Clock.ClockAborts, err = p.server.Tallies.ClockAborts(d.ID); err != nil {
 		return err

@@ -26,6 +26,7 @@ func TestPublicPages(t *testing.T) {
 		"/bot/" + botID: {
 			"Lovelace", "polyline", "1st of 2", "41 ms", "a removed bot", "1.5",
 			"3 matches of this bot ran out of time and were aborted. The bot used 71% of the time that all bots used in the 2 of them that have clocks.",
+			"By version", "2.0 &lt;beta&gt;</bdi></th>", "not named", "version <bdi>2.0 &lt;beta&gt;",
 		},
 		"/sign-in":                    {"Send me a link"},
 		"/sign-in?sent=1":             {"Check your email"},

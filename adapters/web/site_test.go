@@ -114,12 +114,16 @@ func newSite(t *testing.T) *site {
 const matchJSON = `{"id":"` + matchID + `","mode":"standard","status":"completed","startedAt":"2026-09-06T12:00:00.000Z","endedAt":"2026-09-06T12:04:00.000Z","players":[
 	{"seat":0,"botId":"` + botID + `","botName":"Lovelace","placement":1,"ratingDelta":1.1},
 	{"seat":1,"botId":"44444444-4444-4444-8444-444444444444","botName":"Greta","placement":2,"ratingDelta":-1.5}],
-	"seats":[{"strikes":0,"resigned":false,"missed":false},{"strikes":3,"resigned":true,"missed":false}]}`
+	"seats":[{"strikes":0,"resigned":false,"missed":false,"version":"2.0 <beta>"},{"strikes":3,"resigned":true,"missed":false}]}`
 
 type tallies struct{}
 
 func (tallies) BySeat(string) ([]leaderboard.SeatTally, error) {
 	return []leaderboard.SeatTally{{Seat: 0, Games: 2, Places: [4]int{1, 1}}}, nil
+}
+
+func (tallies) ByVersion(string) ([]leaderboard.VersionTally, error) {
+	return []leaderboard.VersionTally{{Version: "2.0 <beta>", Games: 1, Places: [4]int{0, 1}}, {Games: 1, Places: [4]int{1}}}, nil
 }
 
 func (tallies) ClockAborts(string) (leaderboard.ClockAborts, error) {

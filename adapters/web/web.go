@@ -57,9 +57,10 @@ type Options struct {
 	Logger  *slog.Logger
 }
 
-// Tallies counts a bot's matches by seat, by rival and by the wall clock.
+// Tallies counts a bot's matches by seat, by version, by rival and by the wall clock.
 type Tallies interface {
 	BySeat(botID string) ([]leaderboard.SeatTally, error)
+	ByVersion(botID string) ([]leaderboard.VersionTally, error)
 	// HeadToHead lists the bots that a bot has played against, the most frequent
 	// first.
 	HeadToHead(botID string) ([]leaderboard.Rival, error)

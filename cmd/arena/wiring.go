@@ -199,11 +199,11 @@ func (l ladderTrees) Consistency(ctx context.Context, mode string, from, to uint
 
 // dial adapts a botwire dialer to the referee's interface.
 func dial(d *botwire.Dialer) referee.Dial {
-	return func(ctx context.Context, url, matchID string, u referee.Upgrade, receive func([]byte, string)) (referee.Line, string, error) {
-		line, nonce, err := d.Dial(ctx, url, matchID, botwire.Upgrade(u), receive)
+	return func(ctx context.Context, url, matchID string, u referee.Upgrade, receive func([]byte, string)) (referee.Line, referee.Accepted, error) {
+		line, accepted, err := d.Dial(ctx, url, matchID, botwire.Upgrade(u), receive)
 		if err != nil {
-			return nil, "", err // an explicit nil, because an interface with a nil pointer is not nil
+			return nil, referee.Accepted{}, err // an explicit nil, because an interface with a nil pointer is not nil
 		}
-		return line, nonce, nil
+		return line, referee.Accepted(accepted), nil
 	}
 }

@@ -1,6 +1,8 @@
 package match
 
 import (
+	"strings"
+
 	"hexarena/domain/beacon"
 	"hexarena/domain/event"
 	"hexarena/domain/seed"
@@ -17,6 +19,18 @@ type Seat struct {
 	OwnerID string  `json:"ownerId"`
 	Mu      float64 `json:"mu"`
 	Sigma   float64 `json:"sigma"`
+
+	Version string `json:"version,omitempty"` // of the bot's program, as the bot named it; empty if it named none
+}
+
+// MaxVersion is the maximum length of a bot's version.
+const MaxVersion = 40
+
+// ValidVersion reports whether a bot may name this version: 1 to MaxVersion printable
+// ASCII characters.
+func ValidVersion(version string) bool {
+	unprintable := func(r rune) bool { return r < 0x20 || r > 0x7E }
+	return version != "" && len(version) <= MaxVersion && !strings.ContainsFunc(version, unprintable)
 }
 
 // Table identifies the table at which a match was seated. The match's id and

@@ -19,7 +19,7 @@ import (
 var examples = []Event{
 	Started{
 		MatchID: "m", Mode: "parley", Rules: 1,
-		Seats:      []Seat{{BotID: "b", BotName: "Bot", OwnerID: "o", Mu: 25.5, Sigma: 8.25}},
+		Seats:      []Seat{{BotID: "b", BotName: "Bot", OwnerID: "o", Mu: 25.5, Sigma: 8.25, Version: "1.0"}},
 		Table:      Table{Bots: []string{"b"}, Revision: 4, Index: 2, SeedKey: "k"},
 		Commitment: seed.Seed{1}, Nonces: []string{"n"}, Deadlines: Deadlines{DecisionMs: 60000, WallMs: 10800000},
 	},

@@ -69,13 +69,21 @@ func (a *Arena) Own(ownerID string, events ...owner.Event) {
 // ID returns the id of the bot with the given name.
 func ID(botName string) string { return uuid.NewSHA1(uuid.NameSpaceURL, []byte(botName)).String() }
 
+// Version is the version that the first bot of each Register names. The others name
+// none.
+const Version = "1.0 beta"
+
 // Register registers bots of an owner and returns their ids.
 func (a *Arena) Register(ownerID, mode string, names ...string) []string {
 	a.t.Helper()
 	ids := make([]string, len(names))
 	for i, name := range names {
 		ids[i] = ID(name)
-		a.bots[ids[i]] = match.Seat{BotID: ids[i], BotName: name, OwnerID: ownerID}
+		seat := match.Seat{BotID: ids[i], BotName: name, OwnerID: ownerID}
+		if i == 0 {
+			seat.Version = Version
+		}
+		a.bots[ids[i]] = seat
 		a.Own(ownerID, owner.BotRegistered{BotID: ids[i], Name: name, Mode: mode, URL: "https://bots.example/" + name})
 	}
 	return ids

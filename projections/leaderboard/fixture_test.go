@@ -65,6 +65,8 @@ type testArena struct {
 	ladders map[string]ladder.Ladder
 	closed  map[string]time.Time // by mode: when the ladder last closed a match that had started
 	playing []*table
+
+	versions map[string]string // by bot: the version that it names at the start of a match
 }
 
 type table struct {
@@ -136,7 +138,7 @@ func (w *testArena) start(m *table) {
 	e := match.Started{MatchID: m.MatchID, Mode: m.Mode}
 	for _, i := range w.rng.Perm(len(m.Bots)) {
 		m.seats = append(m.seats, m.Bots[i].BotID)
-		e.Seats = append(e.Seats, match.Seat{BotID: m.Bots[i].BotID})
+		e.Seats = append(e.Seats, match.Seat{BotID: m.Bots[i].BotID, Version: w.versions[m.Bots[i].BotID]})
 	}
 	m.started, m.strikes = true, make([]int, len(m.seats))
 	w.append(match.Stream(m.MatchID), e)

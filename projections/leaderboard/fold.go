@@ -58,7 +58,7 @@ func (l *Leaderboard) applyMatch(tx *projections.Tx, id string, e match.Event, m
 }
 
 func (l *Leaderboard) start(tx *projections.Tx, id string, e match.Started) error {
-	p := &playing{dirty: true, played: make([]seats.Seat, len(e.Seats))}
+	p := &playing{dirty: true, played: seats.Begin(e)}
 	for _, s := range e.Seats {
 		p.seats = append(p.seats, s.BotID)
 		if _, known := l.bots[s.BotID]; known {
@@ -135,8 +135,8 @@ func (l *Leaderboard) void(tx *projections.Tx, mode string, e ladder.MatchVoided
 // store stores a seat of the latest closed match. The last four parameters are nil
 // if the match was aborted.
 func (l *Leaderboard) store(tx *projections.Tx, bot int64, seat int, s seats.Seat, placement, mu, sigma, games any) error {
-	return tx.Exec("INSERT INTO seats (bot, match, seat, placement, mu, sigma, games, strikes, resigned, missed, used, before) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		bot, l.matches, seat, placement, mu, sigma, games, s.Strikes, s.Resigned, s.Missed, s.TimeUsedMs, s.RatingBefore)
+	return tx.Exec("INSERT INTO seats (bot, match, seat, placement, mu, sigma, games, strikes, resigned, missed, used, before, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		bot, l.matches, seat, placement, mu, sigma, games, s.Strikes, s.Resigned, s.Missed, s.TimeUsedMs, s.RatingBefore, s.Version)
 }
 
 // close stores a started match as the latest closed match. reason is nil unless

@@ -55,7 +55,7 @@ func (l *Leaderboard) History(botID string) (h History, ok bool, err error) {
 		var mu, sigma sql.Null[float64]
 		var reason sql.Null[string]
 		err := scan(&p.MatchID, &ended, &p.Seat, &placement, &mu, &sigma, &reason,
-			&p.Played.Strikes, &p.Played.Resigned, &p.Played.Missed, &p.Played.TimeUsedMs, &p.Played.RatingBefore)
+			&p.Played.Strikes, &p.Played.Resigned, &p.Played.Missed, &p.Played.TimeUsedMs, &p.Played.RatingBefore, &p.Played.Version)
 		p.EndedAt = time.UnixMilli(ended).UTC()
 		if !placement.Valid {
 			h.Aborted = append(h.Aborted, AbortedMatch{p.EndedMatch, reason.V})
@@ -66,7 +66,7 @@ func (l *Leaderboard) History(botID string) (h History, ok bool, err error) {
 		p.Played.RatingAfter = &after
 		h.Points = append(h.Points, p)
 		return err
-	}, `SELECT m.match, m.ended, s.seat, s.placement, s.mu, s.sigma, m.reason, s.strikes, s.resigned, s.missed, s.used, s.before
+	}, `SELECT m.match, m.ended, s.seat, s.placement, s.mu, s.sigma, m.reason, s.strikes, s.resigned, s.missed, s.used, s.before, s.version
 		FROM seats s JOIN matches m ON m.id = s.match WHERE s.bot = ? ORDER BY s.match`, b.id)
 	return h, true, err
 }
@@ -112,6 +112,34 @@ func (l *Leaderboard) BySeat(botID string) ([]SeatTally, error) {
 		t.Places[placement-1] = n
 		return nil
 	}, "SELECT seat, placement, count(*) FROM seats WHERE bot = ? AND placement IS NOT NULL GROUP BY seat, placement ORDER BY seat", b.id)
+	return tallies, err
+}
+
+// maxVersions is the maximum number of versions in a tally.
+const maxVersions = 20
+
+// VersionTally counts a bot's placements with one version of its program.
+type VersionTally struct {
+	Version string // empty: the matches for which the bot named no version
+	Games   int    // completed matches
+	Places  [4]int // how often the bot was first, second, …
+}
+
+// ByVersion counts a bot's completed matches for each version, the version that
+// played last first. It lists at most maxVersions versions.
+func (l *Leaderboard) ByVersion(botID string) ([]VersionTally, error) {
+	b, rows, ok := l.find(botID)
+	if !ok {
+		return nil, nil
+	}
+	var tallies []VersionTally
+	err := projections.Each(rows, func(scan projections.Scan) error {
+		var t VersionTally
+		err := scan(&t.Version, &t.Games, &t.Places[0], &t.Places[1], &t.Places[2], &t.Places[3])
+		tallies = append(tallies, t)
+		return err
+	}, `SELECT version, count(*), sum(placement = 1), sum(placement = 2), sum(placement = 3), sum(placement = 4)
+		FROM seats WHERE bot = ? AND placement IS NOT NULL GROUP BY version ORDER BY max(match) DESC LIMIT ?`, b.id, maxVersions)
 	return tallies, err
 }
 

@@ -91,6 +91,48 @@ func TestVoidedMatchEndsWhenItsLadderClosesIt(t *testing.T) {
 	require.Equal(t, []leaderboard.AbortedMatch{{leaderboard.EndedMatch{MatchID: m.MatchID, EndedAt: w.now, Seat: slices.Index(m.seats, "b")}, ladder.WhyOperator}}, h.Aborted)
 }
 
+// Matches are counted under the version that the bot named when they began. The version
+// that played last comes first, and a rebuild counts the same.
+func TestByVersion(t *testing.T) {
+	w := newArena(t, logtest.Seed(t))
+	play := func(version string, placement int) {
+		w.versions = map[string]string{"a": version}
+		m := w.seat(ladder.Parley, "a", "b", "c")[0]
+		w.start(m)
+		w.versions = map[string]string{"a": "too late"}
+		if placement == 0 {
+			w.end(m, match.Aborted{Why: match.WallClock})
+			w.void(m)
+			return
+		}
+		w.end(m, match.GameEnded{})
+		places := []int{2, 2, 2}
+		if placement == 3 {
+			places = []int{1, 1, 1}
+		}
+		places[slices.Index(m.seats, "a")] = placement
+		w.rate(m, places...)
+	}
+	play("1", 1)
+	play("2 beta", 3)
+	play("", 1)
+	play("2 beta", 1)
+	play("1", 0)
+	l := followed(t, w.log)
+	tallies, err := l.ByVersion("a")
+	require.NoError(t, err)
+	require.Equal(t, []leaderboard.VersionTally{
+		{Version: "2 beta", Games: 2, Places: [4]int{1, 0, 1}}, {Games: 1, Places: [4]int{1}}, {Version: "1", Games: 1, Places: [4]int{1}},
+	}, tallies)
+	h, _, err := l.History("a")
+	require.NoError(t, err)
+	require.Equal(t, []string{"1", "2 beta", "", "2 beta"}, []string{h.Points[0].Played.Version, h.Points[1].Played.Version, h.Points[2].Played.Version, h.Points[3].Played.Version})
+	require.Equal(t, "1", h.Aborted[0].Played.Version)
+	tallies, err = l.ByVersion("b")
+	require.NoError(t, err)
+	require.Equal(t, []leaderboard.VersionTally{{Games: 4, Places: [4]int{1, 3}}}, tallies)
+}
+
 func TestBySeatAndHeadToHead(t *testing.T) {
 	w := newArena(t, logtest.Seed(t))
 	type seen struct {

@@ -79,7 +79,7 @@ var tables string
 
 // Schema implements projections.Model.
 func (l *Leaderboard) Schema() projections.Schema {
-	return projections.Schema{Version: 4, Tables: tables}
+	return projections.Schema{Version: 5, Tables: tables}
 }
 
 // Filter implements projections.Model.

@@ -4,6 +4,7 @@
 -- of games by then) are null if the match was aborted. reason is the reason of the abort,
 -- or null. used is the seat's time in milliseconds, or null if the match has no clocks.
 -- before is the displayed rating before the match, or null if the match was aborted.
+-- version is empty if the bot named none.
 -- playing.played is the JSON of the seats of a match that no ladder has closed.
 
 CREATE TABLE bots (id INTEGER PRIMARY KEY, bot TEXT NOT NULL, mode TEXT NOT NULL) STRICT;
@@ -15,7 +16,7 @@ CREATE INDEX matches_by_time ON matches (mode, closed);
 CREATE TABLE seats (
     bot INTEGER NOT NULL, match INTEGER NOT NULL, seat INTEGER NOT NULL,
     placement INTEGER, mu REAL, sigma REAL, games INTEGER,
-    strikes INTEGER NOT NULL, resigned INTEGER NOT NULL, missed INTEGER NOT NULL, used INTEGER, before REAL, PRIMARY KEY (bot, match)
+    strikes INTEGER NOT NULL, resigned INTEGER NOT NULL, missed INTEGER NOT NULL, used INTEGER, before REAL, version TEXT NOT NULL, PRIMARY KEY (bot, match)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX seats_by_match ON seats (match, placement);
 CREATE TABLE playing (match TEXT PRIMARY KEY, seats TEXT NOT NULL, ended INTEGER, played TEXT NOT NULL) STRICT, WITHOUT ROWID;

@@ -65,6 +65,15 @@ func (s Summary) Mark(seat int) string {
 	return s.Seats[seat].Mark()
 }
 
+// Version returns the version that the bot at a seat named, or "" before the match has
+// ended.
+func (s Summary) Version(seat int) string {
+	if seat < 0 || seat >= len(s.Seats) {
+		return ""
+	}
+	return s.Seats[seat].Version
+}
+
 // Matches is the model. It answers queries from committed rows.
 type Matches struct {
 	batch   map[string]*entry // by id: matches that have changed since the last commit
@@ -82,7 +91,7 @@ func New() *Matches { return &Matches{} }
 func (m *Matches) Name() string { return "matches" }
 
 // Schema implements projections.Model.
-func (m *Matches) Schema() projections.Schema { return projections.Schema{Version: 3, Tables: tables} }
+func (m *Matches) Schema() projections.Schema { return projections.Schema{Version: 4, Tables: tables} }
 
 // Filter implements projections.Model.
 func (m *Matches) Filter() eventstore.Filter {
@@ -227,5 +236,5 @@ func (en *entry) start(e match.Started, at time.Time) {
 	for i, s := range e.Seats {
 		en.Players = append(en.Players, Player{Seat: i, BotID: s.BotID, BotName: s.BotName})
 	}
-	en.played = make([]seats.Seat, len(en.Players))
+	en.played = seats.Begin(e)
 }

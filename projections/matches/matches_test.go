@@ -188,7 +188,7 @@ func TestListFollowsAnAbortedMatch(t *testing.T) {
 	ended := g.Times[len(g.Times)-1].Format(timeFormat)
 	want.Status, want.EndedAt, want.Reason = matches.Aborted, &ended, ladder.WhyWallClock
 	for i := range g.Used {
-		want.Seats = append(want.Seats, seats.Seat{Strikes: g.State.Strikes[i], TimeUsedMs: &g.Used[i]})
+		want.Seats = append(want.Seats, seats.Seat{Strikes: g.State.Strikes[i], TimeUsedMs: &g.Used[i], Version: g.State.Started.Seats[i].Version})
 	}
 	require.Positive(t, want.Seats[1].Strikes, "the clumsy player")
 	require.Equal(t, want, w.get(g.MatchID), "an aborted match")

@@ -20,7 +20,7 @@ const (
 
 // encodeSeats encodes seats in a short format, as encodePlayers does. For each seat,
 // the format contains its bits, and its time plus 1 (0 if unknown). The ratings of a
-// rated seat follow.
+// rated seat follow, and then the version, after its length.
 func encodeSeats(played []seats.Seat) []byte {
 	b := []byte{}
 	for _, s := range played {
@@ -44,6 +44,7 @@ func encodeSeats(played []seats.Seat) []byte {
 			b = binary.BigEndian.AppendUint64(b, math.Float64bits(*s.RatingBefore))
 			b = binary.BigEndian.AppendUint64(b, math.Float64bits(*s.RatingAfter))
 		}
+		b = append(binary.AppendUvarint(b, uint64(len(s.Version))), s.Version...)
 	}
 	return b
 }
@@ -74,6 +75,11 @@ func decodeSeats(b []byte) ([]seats.Seat, error) {
 			before, after := math.Float64frombits(binary.BigEndian.Uint64(b)), math.Float64frombits(binary.BigEndian.Uint64(b[8:]))
 			s.RatingBefore, s.RatingAfter, b = &before, &after, b[16:]
 		}
+		length, n := binary.Uvarint(b)
+		if n <= 0 || uint64(len(b)-n) < length {
+			return nil, errSeats
+		}
+		s.Version, b = string(b[n:n+int(length)]), b[n+int(length):]
 		played = append(played, s)
 	}
 	return played, nil

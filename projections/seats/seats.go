@@ -20,6 +20,16 @@ type Seat struct {
 	TimeUsedMs   *int64   `json:"timeUsedMs" doc:"The time that the seat used, in milliseconds; null if the arena that started the match did not measure it."`
 	RatingBefore *float64 `json:"ratingBefore" doc:"The displayed rating before the match; null if the match was aborted."`
 	RatingAfter  *float64 `json:"ratingAfter" doc:"The displayed rating after the match; null if the match was aborted."`
+	Version      string   `json:"version,omitempty" doc:"The version that the bot named when the match began; absent if it named none."`
+}
+
+// Begin returns the seats of a match that has just begun.
+func Begin(e match.Started) []Seat {
+	list := make([]Seat, len(e.Seats))
+	for i, s := range e.Seats {
+		list[i].Version = s.Version
+	}
+	return list
 }
 
 // Mark returns the note that lists show beside a seat: "missed", "resigned" or the

@@ -353,6 +353,8 @@ class Watch {
     for (const p of summary.players.toSorted((a, b) => (a.placement ?? 0) - (b.placement ?? 0))) {
       const row = this.parts.result.querySelector(`[data-result="${p.seat}"]`);
       row.querySelector('[data-slot="placement"]').textContent = p.placement ?? '–';
+      const version = summary.seats?.[p.seat]?.version;
+      write(row.querySelector('[data-slot="version"]'), version ? `version ${version}` : '');
       write(row.querySelector('[data-slot="mark"]'), markOf(summary.seats?.[p.seat]));
       row.parentElement.append(row); // by placement
       row.querySelector('[data-slot="delta"]').textContent = p.ratingDelta === null ? '–' : signed(p.ratingDelta);
