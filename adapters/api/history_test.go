@@ -69,8 +69,8 @@ func TestHistoryOfAVersion(t *testing.T) {
 		for _, p := range whole {
 			require.Equal(t, arenatest.Version, p.(map[string]any)["version"])
 		}
-		require.Equal(t, whole, s.get(path+"?version="+url.QueryEscape(arenatest.Version)+aborted).is(http.StatusOK).json["points"])
-		require.Empty(t, s.get(path+"?version=1.0"+aborted).is(http.StatusOK).json["points"])
+		require.Equal(t, whole, s.get(path + "?version=" + url.QueryEscape(arenatest.Version) + aborted).is(http.StatusOK).json["points"])
+		require.Empty(t, s.get(path + "?version=1.0" + aborted).is(http.StatusOK).json["points"])
 	}
 	for _, p := range s.get("/bots/" + s.bots[1] + "/history").json["points"].([]any) {
 		require.NotContains(t, p, "version")

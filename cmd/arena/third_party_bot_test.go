@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/adapters/housebot"
 	"hexarena/domain/ladder"
 )
 
@@ -65,7 +66,15 @@ func TestThirdPartyBotPlays(t *testing.T) {
 	r := s.record(checked.MatchID)
 	r.requireWhole(t)
 	r.requirePlaced(t)
-	require.GreaterOrEqual(t, slices.IndexFunc(r.Players, playedBy(registered.BotID)), 0)
+	seat := slices.IndexFunc(r.Players, playedBy(registered.BotID))
+	require.GreaterOrEqual(t, seat, 0)
+	for i := range r.Players {
+		want := housebot.Version
+		if i == seat {
+			want = "0.9 (test)"
+		}
+		require.Equal(t, want, r.Version(i))
+	}
 	t.Logf("from the start to the checked replay: %v; %d public events", time.Since(began).Round(time.Millisecond), len(r.Replay))
 	s.stop()
 }

@@ -390,7 +390,7 @@ function serve(platformKey, onMatchOver) {
     if (!signedByArena(headers, platformKey, `127.0.0.1:${server.address().port}`)) return refuse(401)
     const accept = crypto.createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
     socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
-      `Sec-WebSocket-Accept: ${accept}\r\nx-arena-nonce: ${nonceOf(matchId)}\r\n\r\n`)
+      `Sec-WebSocket-Accept: ${accept}\r\nx-arena-nonce: ${nonceOf(matchId)}\r\nx-arena-version: 0.9 (test)\r\n\r\n`)
     const onText = (text) => {
       const request = JSON.parse(text)
       return JSON.stringify({ id: request.id, action: answerTo(request) })
