@@ -12,8 +12,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// sign adds the headers of a signed request to h, like an owner's client. target is the
-// path and query as sent.
+// sign signs a request in the same way as an owner's client, and adds the headers of
+// the signature to h. target is the path and query as sent.
 func sign(h http.Header, keyID string, key ed25519.PrivateKey, now time.Time, method, target string, body []byte) {
 	timestamp := strconv.FormatInt(now.UnixMilli(), 10)
 	h.Set(headerKey, keyID)

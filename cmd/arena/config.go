@@ -62,7 +62,7 @@ type config struct {
 	Play             bool              `default:"true" negatable:"" help:"Seat and play matches; with --no-play, only serve pages and the API."`
 	TrustedProxies   []string          `name:"trusted-proxies" help:"CIDRs of proxies whose X-Forwarded-For the arena trusts."`
 	Witness          []string          `placeholder:"VKEY URL,..." help:"Witnesses that cosign the heads of the ladder trees. Give the key and the URL of each, as in a witness line of a C2SP tlog-policy."`
-	SecurityContact  string            `help:"Where to report vulnerabilities, in /.well-known/security.txt: an email address, or an https or mailto URI (default: security@ the host of the base URL)."`
+	SecurityContact  string            `help:"Where to report vulnerabilities, in /.well-known/security.txt: an email address, or an https or mailto URI (default: security@ followed by the host of the base URL)."`
 	InsecureNode     bool              `help:"Allow a --node-listen address that is not on loopback."`
 	Production       bool              `help:"Accept only https URLs at public addresses for bots; needs an https --base-url."`
 }

@@ -457,8 +457,9 @@ func drawHalf(rng *rand.Rand) (before []rating.Rating, placements []int) {
 	return before, placements
 }
 
-// The stepwise definition gives the same ratings as the arena. Each changed step
-// gives a different result in at least caughtBy vectors, and usually in many more.
+// The stepwise definition gives the same ratings as the arena. If one of its steps is
+// changed, the result differs for at least caughtBy of the vectors, and usually for many
+// more.
 func TestEveryRoundingStepOfARatingShows(t *testing.T) {
 	v := readVectors(t)
 	require.GreaterOrEqual(t, len(v.Ratings), 500)

@@ -127,9 +127,9 @@ func (m *Matches) List(query Query) (page []Summary, next string, known bool, er
 	return page, next, true, nil
 }
 
-// The method From returns at most limit of a bot's matches, the oldest first. The list
-// begins with the match first, or with the bot's oldest match if first is empty. known
-// is false if the bot has not started the match first. From can list every match of
+// From returns at most limit of a bot's matches, oldest first. The list begins with the
+// match whose id is first, or with the bot's oldest match if first is empty. known is
+// false if the bot has not started that match. From can list every match of
 // the bot.
 func (m *Matches) From(botID, first string, limit int) (list []Summary, known bool, err error) {
 	q, seq := m.queries.Load(), int64(0)

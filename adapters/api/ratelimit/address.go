@@ -19,8 +19,9 @@ func keyOf(a netip.Addr) addressKey {
 	return addressKey{}
 }
 
-// Caller returns one address for all addresses that a caller may use. For IPv4, it
-// returns a unchanged; for IPv6, it returns the first address of a's /64 network.
+// Caller returns the address against which calls from a are counted. For IPv4, this is
+// a itself. For IPv6, it is the first address of a's /64 network, because a caller may
+// use all addresses of its network.
 func Caller(a netip.Addr) netip.Addr {
 	a = a.Unmap()
 	if a.Is6() {

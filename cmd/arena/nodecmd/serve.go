@@ -21,7 +21,7 @@ type serveCmd struct {
 	Listen       string            `default:"127.0.0.1:2113" help:"address to listen on"`
 	Data         string            `required:"" help:"folder of the log; created if it does not exist"`
 	AdminListen  string            `default:"127.0.0.1:8082" help:"address of the operators' endpoints; empty for none"`
-	AdminHosts   []listen.HostName `help:"names under which monitoring reaches the operators' endpoints, besides IP addresses and localhost"`
+	AdminHosts   []listen.HostName `help:"host names that monitoring may use in the URLs of the operators' endpoints, besides IP addresses and localhost"`
 	InsecureNode bool              `help:"listen on an address that is not on loopback, where anyone who reaches the port can read and write"`
 	ReadOnly     bool              `help:"allow clients on the --listen address only to read and subscribe; that address then need not be on loopback"`
 	FeedListen   string            `help:"with --read-only: a loopback address for clients that append"`
