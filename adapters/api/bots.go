@@ -50,7 +50,7 @@ func movesBot(c *call) bool {
 }
 
 func (s *Server) registerBot(c *call, in *newBot) (rest.Bot, error) {
-	bot, err := owner.ParseBot(in.Body.Name, in.Body.Mode, in.Body.URL)
+	bot, err := owner.ParseBot(in.Body.Name, in.Body.Mode, in.Body.URL, in.Body.Status)
 	if err != nil {
 		return rest.Bot{}, err
 	}

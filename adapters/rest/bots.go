@@ -81,6 +81,8 @@ type NewBot struct {
 	Name string `json:"name" minLength:"1" maxLength:"40"`
 	Mode string `json:"mode" enum:"standard,parley"`
 	URL  string `json:"url" format:"uri"`
+
+	Status *string `json:"status,omitempty" enum:"active,paused" doc:"Default: active."`
 }
 
 // BotPatch is a change of a bot. Absent fields do not change.

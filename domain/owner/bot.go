@@ -33,6 +33,7 @@ type Bot struct {
 	Suspended   bool      // by the operator; applies only to this bot
 	Why         string    // the operator's reason for the suspension of this bot; empty if not suspended
 	Notified    bool      // whether its owner received the email about the latest pause for misses
+	Trial       Trial     // its latest trial
 }
 
 // NoticeOwed reports whether the arena has paused the bot for misses and has
@@ -59,29 +60,49 @@ func (a Account) Bot(id string) (Bot, bool) {
 }
 
 // NewBot is a bot to register. Its fields have been checked.
-type NewBot struct{ Name, Mode, URL string }
+type NewBot struct {
+	Name, Mode, URL string
+	Status          Status
+}
 
-// ParseBot checks the fields of a bot to register. Its error names each invalid
-// field.
-func ParseBot(name, mode, url string) (NewBot, error) {
+// ParseBot checks the fields of a bot to register. Without a status, the bot is
+// active. The error names each invalid field.
+func ParseBot(name, mode, url string, status *string) (NewBot, error) {
 	name, nameErr := ParseName(name)
 	url, urlErr := ParseURL(url)
 	var modeErr error
 	if !ladder.IsMode(mode) {
 		modeErr = Invalid("mode", "must be "+strings.Join(ladder.Modes, " or "))
 	}
-	if err := Together(nameErr, modeErr, urlErr); err != nil {
+	parsed, statusErr := Active, error(nil)
+	if status != nil {
+		parsed, statusErr = parseStatus(*status)
+	}
+	if err := Together(nameErr, modeErr, urlErr, statusErr); err != nil {
 		return NewBot{}, err
 	}
-	return NewBot{Name: name, Mode: mode, URL: url}, nil
+	return NewBot{Name: name, Mode: mode, URL: url, Status: parsed}, nil
 }
 
-// RegisterBot adds an active bot under a new id. It may fail with ErrBotLimit.
+func parseStatus(text string) (Status, error) {
+	s := Status(text)
+	if s != Active && s != Paused {
+		return "", Invalid("status", "must be active or paused")
+	}
+	return s, nil
+}
+
+// RegisterBot adds a bot under a new id. It may fail with ErrBotLimit, unless the bot
+// is to be paused.
 func (a Account) RegisterBot(id string, b NewBot) ([]Event, error) {
-	if a.activeBots(b.Mode) >= BotLimit {
+	registered := BotRegistered{BotID: id, Name: b.Name, Mode: b.Mode, URL: b.URL}
+	switch {
+	case b.Status == Paused:
+		return []Event{registered, BotPaused{BotID: id, By: ByOwner}}, nil
+	case a.activeBots(b.Mode) >= BotLimit:
 		return nil, ErrBotLimit
 	}
-	return []Event{BotRegistered{BotID: id, Name: b.Name, Mode: b.Mode, URL: b.URL}}, nil
+	return []Event{registered}, nil
 }
 
 // BotChange is a change to a bot. Its fields have been checked. A nil field
@@ -107,11 +128,9 @@ func ParseBotChange(name, url, status *string) (BotChange, error) {
 		c.URL = url
 	}
 	if status != nil {
-		s := Status(*status)
-		c.Status = &s
-		if s != Active && s != Paused {
-			errs[2] = Invalid("status", "must be active or paused")
-		}
+		var parsed Status
+		parsed, errs[2] = parseStatus(*status)
+		c.Status = &parsed
 	}
 	if err := Together(errs[:]...); err != nil {
 		return BotChange{}, err
@@ -121,7 +140,7 @@ func ParseBotChange(name, url, status *string) (BotChange, error) {
 
 // ChangeBot changes a bot for its owner. A field that already has the new value
 // causes no event. ChangeBot may fail with ErrBotUnknown. A change to active may also
-// fail with ErrBotSuspended or ErrBotLimit.
+// fail with ErrBotSuspended, ErrBotInTrial or ErrBotLimit.
 func (a Account) ChangeBot(id string, c BotChange) ([]Event, error) {
 	b, ok := a.Bot(id)
 	if !ok {
@@ -156,6 +175,8 @@ func (a Account) changeStatus(b Bot, wanted Status) ([]Event, error) {
 		return nil, ErrBotSuspended
 	case b.PausedBy == "":
 		return nil, nil
+	case b.Trial.Open():
+		return nil, ErrBotInTrial
 	case a.activeBots(b.Mode) >= BotLimit:
 		return nil, ErrBotLimit
 	}

@@ -21,7 +21,7 @@ func bots(mode string, n int) []happened {
 }
 
 func TestRegisterBot(t *testing.T) {
-	bot := NewBot{Name: "bot", Mode: ladder.Standard, URL: "https://a.example"}
+	bot := NewBot{Name: "bot", Mode: ladder.Standard, URL: "https://a.example", Status: Active}
 	registered := []Event{BotRegistered{BotID: "new", Name: "bot", Mode: ladder.Standard, URL: "https://a.example"}}
 	for name, c := range map[string]struct {
 		given   []happened
@@ -116,17 +116,17 @@ func TestPauseForMisses(t *testing.T) {
 }
 
 func TestParseBot(t *testing.T) {
-	bot, err := ParseBot("  Ada ", ladder.Parley, "http://a.example/x?y=1")
+	bot, err := ParseBot("  Ada ", ladder.Parley, "http://a.example/x?y=1", nil)
 	require.NoError(t, err)
-	require.Equal(t, NewBot{Name: "Ada", Mode: ladder.Parley, URL: "http://a.example/x?y=1"}, bot)
+	require.Equal(t, NewBot{Name: "Ada", Mode: ladder.Parley, URL: "http://a.example/x?y=1", Status: Active}, bot)
 
-	_, err = ParseBot("", "blitz", "ftp://a.example")
+	_, err = ParseBot("", "blitz", "ftp://a.example", nil)
 	var invalid *InvalidError
 	require.ErrorAs(t, err, &invalid)
 	require.Equal(t, CodeInvalid, invalid.Code)
 	require.Len(t, invalid.Faults, 3, "each fault is named")
 
-	_, err = ParseBot("Ada", ladder.Parley, "ftp://a.example")
+	_, err = ParseBot("Ada", ladder.Parley, "ftp://a.example", nil)
 	require.ErrorAs(t, err, &invalid)
 	require.Equal(t, CodeURLNotAllowed, invalid.Code)
 }

@@ -105,6 +105,19 @@ type BotRemoved struct {
 	BotID string `json:"botId"`
 }
 
+// TrialOrdered asks the process that plays for a trial of a paused bot.
+type TrialOrdered struct {
+	BotID   string `json:"botId"`
+	TrialID string `json:"trialId"`
+}
+
+// TrialEnded ends a trial. From then on, the bot may be unpaused.
+type TrialEnded struct {
+	BotID   string `json:"botId"`
+	TrialID string `json:"trialId"`
+	Outcome string `json:"outcome"` // TrialCompleted, …
+}
+
 // AboutMisses is the topic of a notice about a bot that the arena paused because the
 // bot had missed its matches for a week.
 const AboutMisses = "misses"
@@ -215,6 +228,12 @@ func (BotUnpaused) EventType() string { return "BotUnpaused" }
 func (BotRemoved) EventType() string { return "BotRemoved" }
 
 // EventType implements Event.
+func (TrialOrdered) EventType() string { return "TrialOrdered" }
+
+// EventType implements Event.
+func (TrialEnded) EventType() string { return "TrialEnded" }
+
+// EventType implements Event.
 func (Notified) EventType() string { return "OwnerNotified" }
 
 // EventType implements Event.
@@ -277,6 +296,10 @@ func Decode(eventType string, data []byte) (Event, error) {
 		return event.Decode[BotUnpaused](data)
 	case "BotRemoved":
 		return event.Decode[BotRemoved](data)
+	case "TrialOrdered":
+		return event.Decode[TrialOrdered](data)
+	case "TrialEnded":
+		return event.Decode[TrialEnded](data)
 	case "OwnerNotified":
 		return event.Decode[Notified](data)
 	case "OwnerSuspended":

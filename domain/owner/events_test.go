@@ -47,6 +47,8 @@ func samples() []Event {
 		APIKeyRevoked{KeyID: "k1", By: ByOtherAccount},
 		Notified{KeyID: "k1", About: AboutMovedKey},
 		SignInLinkUsed{Link: "ef56", Until: noon.Add(LinkLength)},
+		TrialOrdered{BotID: "b1", TrialID: "t1"},
+		TrialEnded{BotID: "b1", TrialID: "t1", Outcome: TrialCompleted},
 	}
 }
 

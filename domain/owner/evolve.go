@@ -36,6 +36,11 @@ func Evolve(a Account, e Event, at time.Time) Account {
 		a.notices = append(without(a.notices, func(t time.Time) bool { return at.Sub(t) >= NoticeWindow }), at)
 		a.Bots = changeBot(a.Bots, e.BotID, func(b *Bot) { b.Notified = true })
 		a.Keys = changeKey(a.Keys, e.KeyID, func(k *Key) { k.Notified = true })
+	case TrialOrdered:
+		a.trials = append(without(a.trials, func(t time.Time) bool { return at.Sub(t) >= TrialWindow }), at)
+		a.Bots = a.evolveTrial(e, at)
+	case TrialEnded:
+		a.Bots = a.evolveTrial(e, at)
 	default:
 		a.Bots = a.evolveBots(e, at)
 	}
