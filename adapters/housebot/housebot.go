@@ -58,13 +58,21 @@ type Options struct {
 
 // Handler returns the bot's HTTP handler. The handler serves all paths.
 func Handler(o Options) (http.Handler, error) {
-	if strategies[o.Name] == nil {
-		return nil, fmt.Errorf("unknown house bot %q; choose one of %s", o.Name, strings.Join(Names(), ", "))
+	if err := known(o.Name); err != nil {
+		return nil, err
 	}
 	if len(o.Secret) == 0 {
 		o.Secret = []byte(crand.Text())
 	}
 	return &server{o}, nil
+}
+
+// known returns an error if no house bot has the name.
+func known(name string) error {
+	if strategies[name] == nil {
+		return fmt.Errorf("unknown house bot %q; choose one of %s", name, strings.Join(Names(), ", "))
+	}
+	return nil
 }
 
 type server struct{ Options }
@@ -135,38 +143,64 @@ func (s *server) play(w http.ResponseWriter, r *http.Request) {
 	}
 	defer conn.CloseNow()
 	conn.SetReadLimit(maxRequest)
-	hash := fnv.New64a()
-	_, _ = io.WriteString(hash, id) // never fails
-	strategy := strategies[s.Name](rand.New(rand.NewPCG(s.Seed, hash.Sum64())))
+	player := newPlayer(s.Name, s.Seed, id)
 	for {
 		_, frame, err := conn.Read(r.Context())
 		if err != nil {
 			return
 		}
-		if err := s.reply(r.Context(), conn, strategy, frame); err != nil {
+		if err := s.reply(r.Context(), conn, player, frame); err != nil {
 			s.Logger.Warn("could not answer a decision request", "match", id, "error", err)
 			return
 		}
 	}
 }
 
-func (s *server) reply(ctx context.Context, conn *websocket.Conn, strategy strategy, frame []byte) error {
-	var req match.Request
-	if err := json.Unmarshal(frame, &req); err != nil {
-		return fmt.Errorf("decode the request: %w", err)
-	}
-	think := time.NewTimer(min(s.Think, time.Duration(req.DeadlineMs)*time.Millisecond/2))
-	defer think.Stop()
-	answer, err := json.Marshal(respond(strategy, &req))
+func (s *server) reply(ctx context.Context, conn *websocket.Conn, player *Player, frame []byte) error {
+	req, answer, err := player.answer(frame)
 	if err != nil {
 		return err
 	}
+	think := time.NewTimer(min(s.Think, time.Duration(req.DeadlineMs)*time.Millisecond/2))
+	defer think.Stop()
 	select {
 	case <-think.C:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	return conn.Write(ctx, websocket.MessageText, answer)
+}
+
+// Player plays one match for a house bot, without a socket.
+type Player struct{ strategy strategy }
+
+// NewPlayer returns a player of the house bot with a name. The name must be one of
+// Names. The seed and the match id determine the player's random choices.
+func NewPlayer(name string, seed uint64, matchID string) (*Player, error) {
+	if err := known(name); err != nil {
+		return nil, err
+	}
+	return newPlayer(name, seed, matchID), nil
+}
+
+func newPlayer(name string, seed uint64, matchID string) *Player {
+	hash := fnv.New64a()
+	_, _ = io.WriteString(hash, matchID) // never fails
+	return &Player{strategies[name](rand.New(rand.NewPCG(seed, hash.Sum64())))}
+}
+
+// Answer returns the frame that answers the request in a frame.
+func (p *Player) Answer(frame []byte) ([]byte, error) {
+	_, answer, err := p.answer(frame)
+	return answer, err
+}
+
+func (p *Player) answer(frame []byte) (req match.Request, answer []byte, err error) {
+	if err := json.Unmarshal(frame, &req); err != nil {
+		return req, nil, fmt.Errorf("decode the request: %w", err)
+	}
+	answer, err = json.Marshal(respond(p.strategy, &req))
+	return req, answer, err
 }
 
 // respond asks a strategy for an action, and returns the answer that the bot sends.

@@ -80,7 +80,7 @@ type Mode struct {
 	Ladder   Ladder
 }
 
-// Options configure a Referee. All fields except Beacon are required.
+// Options configure a Referee. All fields except Beacon and Stream are required.
 type Options struct {
 	Log    eventstore.Log
 	Dial   Dial
@@ -99,6 +99,9 @@ type Options struct {
 	Publish func(ctx context.Context, s ladder.Seating) error
 
 	Beacon Beacon // nil if the arena has no beacon
+	// Stream names the stream of a match. nil: match.Stream. Trials have streams of
+	// their own.
+	Stream func(matchID string) string
 }
 
 // Referee plays any number of matches at the same time. It is safe for
@@ -125,6 +128,9 @@ type task struct {
 
 // New returns a Referee that is not playing any matches yet.
 func New(o Options) *Referee {
+	if o.Stream == nil {
+		o.Stream = match.Stream
+	}
 	r := &Referee{options: o, clock: newClock(time.Now), running: map[string]*task{}}
 	r.idle = sync.NewCond(&r.mu)
 	return r
@@ -178,6 +184,13 @@ func (r *Referee) Running() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.running)
+}
+
+// Playing reports whether a match is being played.
+func (r *Referee) Playing(matchID string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.running[matchID] != nil
 }
 
 // Wait waits until no match is being played.

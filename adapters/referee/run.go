@@ -79,7 +79,7 @@ func (r *Referee) play(ctx, ordered context.Context, s ladder.Seating) (*match.A
 	}
 	p := &run{
 		options: &r.options, clock: r.clock, seating: s, mode: mode, ordered: ordered,
-		stream:   eventstore.StreamID(match.Stream(s.MatchID)),
+		stream:   eventstore.StreamID(r.options.Stream(s.MatchID)),
 		state:    match.New(server),
 		expected: eventstore.NoStream,
 	}

@@ -30,6 +30,7 @@ type player struct {
 	referee *referee.Referee
 	tick    *matchmaker.Matchmaker
 	ladders []*matchmaker.Ladder
+	trials  *trialPlayer
 }
 
 // adminPlayer implements admin.Player.

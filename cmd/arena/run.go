@@ -149,6 +149,7 @@ func (a *arena) playUnderLease(ctx context.Context) error {
 	defer a.playing.Store(nil)
 	var background sync.WaitGroup
 	background.Go(func() { a.player.tick.Run(ticking) })
+	background.Go(func() { a.player.trials.run(ticking) })
 	background.Go(func() { a.notices.Run(ticking) })
 	background.Go(func() { a.auth.FinishDeletions(ticking, a.directory.Deleted) })
 	var lost error
@@ -161,7 +162,7 @@ func (a *arena) playUnderLease(ctx context.Context) error {
 	cancel()
 	stop, cancelStop := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancelStop()
-	stopped := a.player.referee.Stop(stop)
+	stopped := errors.Join(a.player.referee.Stop(stop), a.player.trials.referee.Stop(stop))
 	background.Wait()
 	if stopped != nil {
 		return fmt.Errorf("matches did not stop in time: %w", errors.Join(stopped, lost))

@@ -321,8 +321,9 @@ func (a *arena) takeLease(ctx context.Context) error {
 		o.Beacon = a.beacon
 	}
 	a.player.referee = referee.New(o)
+	a.player.trials = a.newTrialPlayer(o)
 	a.player.tick = matchmaker.New(matchmaker.Options{
-		Ladders: a.player.ladders, Directory: candidates{a.directory, a.signedLog}, Referee: a.player.referee, Pauser: a.notices, Tick: a.pace.Tick,
+		Ladders: a.player.ladders, Directory: candidates{a.directory, a.signedLog}, Referee: a.player, Pauser: a.notices, Tick: a.pace.Tick,
 		Logger: a.logger, Orders: orders{a.log, a.secrets}, Retired: a.secrets,
 		Rotation: a.rotation(),
 	})

@@ -28,6 +28,9 @@ type Bot struct {
 
 	StatusChanged time.Time // when Active last changed
 	NoticeOwed    bool      // whether the arena paused the bot for misses, but has not recorded an email to the owner yet
+
+	Trial        string    // id of the trial that has been ordered and has not ended; empty: none
+	TrialOrdered time.Time // when it was ordered
 }
 
 // Key is a registered API key. It may be revoked, or its account may be deleted.
@@ -52,6 +55,7 @@ type Directory struct {
 	accounts map[string]owner.Account // by owner id; only bots and suspensions are folded
 	owed     map[string]bool          // ids of bots with NoticeOwed
 	owedKeys map[string]bool          // ids of keys with NoticeOwed
+	inTrial  map[string]bool          // ids of bots with a Trial
 	byPublic map[string][]string      // by public key: the ids of its keys that are not revoked
 	deleted  []string                 // owner ids, in the order of their deletion
 	version  uint64
@@ -70,7 +74,7 @@ func (d *Directory) empty() {
 	d.changed = changed{owners: map[string]bool{}, bots: map[string]bool{}, keys: map[string]bool{}}
 	d.bots, d.keys, d.handles = map[string]Bot{}, map[string]Key{}, map[string]string{}
 	d.accounts, d.owed, d.deleted = map[string]owner.Account{}, map[string]bool{}, nil
-	d.owedKeys, d.byPublic = map[string]bool{}, map[string][]string{}
+	d.owedKeys, d.byPublic, d.inTrial = map[string]bool{}, map[string][]string{}, map[string]bool{}
 }
 
 // Name implements projections.Model.
@@ -78,7 +82,7 @@ func (d *Directory) Name() string { return "directory" }
 
 // Schema implements projections.Model.
 func (d *Directory) Schema() projections.Schema {
-	return projections.Schema{Version: 2, Tables: tables}
+	return projections.Schema{Version: 3, Tables: tables}
 }
 
 // Filter implements projections.Model. It selects all account events, because a
@@ -124,7 +128,7 @@ func (d *Directory) fold(ownerID string, e owner.Event, at time.Time) {
 		d.foldBots(ownerID, e, at)
 		d.keyNotified(e.KeyID)
 	case owner.BotRegistered, owner.BotRenamed, owner.BotURLChanged, owner.BotPaused, owner.BotUnpaused,
-		owner.Suspended, owner.Restored:
+		owner.Suspended, owner.Restored, owner.TrialOrdered, owner.TrialEnded:
 		d.foldBots(ownerID, e, at)
 	case owner.Deleted:
 		d.forget(ownerID)
@@ -146,22 +150,33 @@ func (d *Directory) foldBots(ownerID string, e owner.Event, at time.Time) {
 
 // show updates a bot in the directory.
 func (d *Directory) show(ownerID string, b owner.Bot) {
-	d.bots[b.ID] = Bot{
+	shown := Bot{
 		ID: b.ID, OwnerID: ownerID, Name: b.Name, Mode: b.Mode, URL: b.URL,
 		Active: b.Status == owner.Active, Removed: b.Status == removed,
 		RegisteredAt: b.CreatedAt, StatusChanged: b.StatusSince, NoticeOwed: b.NoticeOwed(),
 	}
-	if b.NoticeOwed() {
-		d.owed[b.ID] = true
-	} else {
-		delete(d.owed, b.ID)
+	if b.Trial.Open() {
+		shown.Trial, shown.TrialOrdered = b.Trial.ID, b.Trial.OrderedAt
 	}
+	d.bots[b.ID] = shown
+	mark(d.owed, b.ID, b.NoticeOwed())
+	mark(d.inTrial, b.ID, b.Trial.Open())
+}
+
+// mark adds an id to a set, or removes it.
+func mark(set map[string]bool, id string, in bool) {
+	if in {
+		set[id] = true
+		return
+	}
+	delete(set, id)
 }
 
 func (d *Directory) remove(id string) {
 	delete(d.owed, id)
+	delete(d.inTrial, id)
 	if b, ok := d.bots[id]; ok {
-		b.Active, b.NoticeOwed, b.Removed = false, false, true
+		b.Active, b.NoticeOwed, b.Removed, b.Trial, b.TrialOrdered = false, false, true, "", time.Time{}
 		d.bots[id] = b
 		d.changed.bots[id] = true
 	}
@@ -235,6 +250,16 @@ func (d *Directory) NoticesOwed() (bots []Bot, keys []Key) {
 		keys = append(keys, d.keys[id])
 	}
 	return bots, keys
+}
+
+// Trials returns the bots with a Trial, in no particular order.
+func (d *Directory) Trials() (bots []Bot) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for id := range d.inTrial {
+		bots = append(bots, d.bots[id])
+	}
+	return bots
 }
 
 // Deleted returns the ids of the deleted accounts, starting at index from, in the

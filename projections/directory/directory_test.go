@@ -203,6 +203,31 @@ func TestNoticesOwedUntilNotifiedUnpausedOrRemoved(t *testing.T) {
 	require.Empty(t, owed())
 }
 
+func TestTrialsUntilEndedRemovedOrDeleted(t *testing.T) {
+	w := newFollowed(t)
+	open := func() string {
+		var ids []string
+		for _, b := range w.dir.Trials() {
+			ids = append(ids, b.ID+"/"+b.Trial)
+			require.Equal(t, "ada", b.OwnerID)
+			require.False(t, b.TrialOrdered.IsZero())
+		}
+		slices.Sort(ids)
+		return strings.Join(ids, " ")
+	}
+	order := func(bot, trial string) owner.Event { return owner.TrialOrdered{BotID: bot, TrialID: trial} }
+	w.own("ada", owner.BotRegistered{BotID: "b1"}, owner.BotRegistered{BotID: "b2"}, owner.BotRegistered{BotID: "b3"})
+	require.Empty(t, open())
+	w.own("ada", order("b1", "t1"), order("b2", "t2"), order("b3", "t3"))
+	require.Equal(t, "b1/t1 b2/t2 b3/t3", open())
+	w.own("ada", owner.TrialEnded{BotID: "b1", TrialID: "t1", Outcome: owner.TrialCompleted}, owner.BotRemoved{BotID: "b2"})
+	require.Equal(t, "b3/t3", open())
+	w.own("ada", order("b1", "t4"))
+	require.Equal(t, "b1/t4 b3/t3", open())
+	w.own("ada", owner.Deleted{})
+	require.Empty(t, open())
+}
+
 func TestDeletedAccountLosesBotsAndHandle(t *testing.T) {
 	w := newFollowed(t)
 	for _, id := range []string{"ada", "bob"} {
@@ -294,6 +319,8 @@ func TestRebuildEqualsTheLiveDirectory(t *testing.T) {
 	w.own("o1", owner.Suspended{})
 	w.own("o2", owner.BotPaused{BotID: "b2", By: owner.ByMisses})
 	w.own("o3", owner.Deleted{})
+	w.own("o5", owner.TrialOrdered{BotID: "b5", TrialID: "t5"})
+	w.own("o6", owner.TrialOrdered{BotID: "b6", TrialID: "t6"}, owner.BotRemoved{BotID: "b6"})
 	w.own("o4", owner.APIKeyRevoked{KeyID: "k4", By: owner.ByOtherAccount})
 	rebuilt := directory.New()
 	runner := arenatest.Follow(t, w.log, rebuilt)
@@ -321,7 +348,8 @@ func TestRestartedDirectoryEqualsOneThatNeverStopped(t *testing.T) {
 		owner.BotRegistered{BotID: "b2", Name: "Two", Mode: ladder.Parley, URL: "https://two.example"},
 		owner.BotPaused{BotID: "b1", By: owner.ByMisses}, owner.Notified{BotID: "b1"}, owner.Suspended{}, owner.BotPaused{BotID: "b2", By: owner.ByOperator},
 		owner.BotUnpaused{BotID: "b1"}, owner.Restored{}, owner.BotRemoved{BotID: "b1"}, owner.BotUnpaused{BotID: "b2", By: owner.ByOperator},
-		owner.BotPaused{BotID: "b2", By: owner.ByMisses}, owner.HandleChosen{Handle: "countess"},
+		owner.BotPaused{BotID: "b2", By: owner.ByMisses}, owner.TrialOrdered{BotID: "b2", TrialID: "t1"},
+		owner.TrialEnded{BotID: "b2", TrialID: "t1", Outcome: owner.TrialExpired}, owner.HandleChosen{Handle: "countess"},
 		owner.APIKeyRevoked{KeyID: "k1", By: owner.ByOtherAccount}, owner.APIKeyRevoked{KeyID: "k3", By: owner.ByOtherAccount}, owner.Notified{KeyID: "k1"}, owner.Deleted{},
 	} {
 		w.own("ada", e)
@@ -339,7 +367,9 @@ func (w *followed) same(other *directory.Directory) {
 	answers := func(d *directory.Directory) []any {
 		bots, keys := d.NoticesOwed()
 		slices.SortFunc(keys, func(a, b directory.Key) int { return strings.Compare(a.ID, b.ID) })
-		all := []any{d.Deleted(0), d.Handle("ada"), bots, keys}
+		trials := d.Trials()
+		slices.SortFunc(trials, func(a, b directory.Bot) int { return strings.Compare(a.ID, b.ID) })
+		all := []any{d.Deleted(0), d.Handle("ada"), bots, keys, trials}
 		for _, id := range []string{"b1", "b2", "b3", "b49", "p4"} {
 			b, ok := d.Bot(id)
 			all = append(all, b, ok)

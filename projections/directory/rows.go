@@ -67,9 +67,17 @@ func (d *Directory) writeBot(tx *projections.Tx, id string) error {
 	if !ok {
 		b.Status = removed
 	}
-	return tx.Exec("INSERT OR REPLACE INTO bots VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	return tx.Exec("INSERT OR REPLACE INTO bots VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		id, shown.OwnerID, shown.Name, shown.Mode, shown.URL, string(b.Status),
-		shown.RegisteredAt.UnixMilli(), shown.StatusChanged.UnixMilli(), b.PausedBy, b.Suspended, b.Notified)
+		shown.RegisteredAt.UnixMilli(), shown.StatusChanged.UnixMilli(), b.PausedBy, b.Suspended, b.Notified, shown.Trial, trialTime(shown))
+}
+
+// trialTime returns the time at which a bot's open trial was ordered, or 0.
+func trialTime(b Bot) int64 {
+	if b.Trial == "" {
+		return 0
+	}
+	return b.TrialOrdered.UnixMilli()
 }
 
 // Load implements projections.Model.
@@ -83,7 +91,7 @@ func (d *Directory) Load(rows *sql.DB) error {
 		read  func(projections.Scan) error
 	}{
 		{"SELECT id, handle, suspended, deleted FROM owners ORDER BY deleted, id", d.readOwner},
-		{"SELECT id, owner, name, mode, url, status, registered, changed, paused_by, suspended, notified FROM bots ORDER BY registered, id", d.readBot},
+		{"SELECT id, owner, name, mode, url, status, registered, changed, paused_by, suspended, notified, trial, trial_ordered FROM bots ORDER BY registered, id", d.readBot},
 		{"SELECT id, owner, public_key, revoked, notice_owed FROM keys ORDER BY id", d.readKey},
 	} {
 		if err := projections.Each(rows, part.read, part.query); err != nil {
@@ -116,9 +124,12 @@ func (d *Directory) readOwner(scan projections.Scan) error {
 func (d *Directory) readBot(scan projections.Scan) error {
 	var b owner.Bot
 	var ownerID string
-	var registered, changed int64
-	if err := scan(&b.ID, &ownerID, &b.Name, &b.Mode, &b.URL, &b.Status, &registered, &changed, &b.PausedBy, &b.Suspended, &b.Notified); err != nil {
+	var registered, changed, ordered int64
+	if err := scan(&b.ID, &ownerID, &b.Name, &b.Mode, &b.URL, &b.Status, &registered, &changed, &b.PausedBy, &b.Suspended, &b.Notified, &b.Trial.ID, &ordered); err != nil {
 		return err
+	}
+	if b.Trial.ID != "" {
+		b.Trial.OrderedAt = time.UnixMilli(ordered).UTC()
 	}
 	b.CreatedAt, b.StatusSince = time.UnixMilli(registered).UTC(), time.UnixMilli(changed).UTC()
 	d.show(ownerID, b)

@@ -17,7 +17,9 @@ CREATE TABLE bots (
 	changed INTEGER NOT NULL, -- when the status last changed; a removal does not count
 	paused_by TEXT NOT NULL,
 	suspended INTEGER NOT NULL,
-	notified INTEGER NOT NULL
+	notified INTEGER NOT NULL,
+	trial TEXT NOT NULL, -- the trial that has not ended; empty: none
+	trial_ordered INTEGER NOT NULL -- 0 without a trial
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE keys (
 	id TEXT PRIMARY KEY,

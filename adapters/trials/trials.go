@@ -1,0 +1,214 @@
+// Package trials runs trials: unrated games of paused bots against house bots
+// (docs/adr/0049-a-trial-is-a-match-in-a-stream-of-its-own.md). Only the process that
+// plays calls [Runner.Run], which begins the trials that owners ordered on any
+// process, and resumes those that an earlier process left behind.
+//
+// The referee plays a trial like a match. For the referee, the Runner is the ladder:
+// it ends the trial instead of rating it. The package does not know how an owner
+// orders a trial, or how house bots play.
+package trials
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"hexarena/domain/ladder"
+	"hexarena/domain/owner"
+	"hexarena/eventstore"
+	"hexarena/projections/directory"
+)
+
+const (
+	// lookEvery is the time between two looks at the open trials, besides the look
+	// at each new order.
+	lookEvery = 30 * time.Second
+	// lookTime is the time limit for beginning one trial.
+	lookTime = 15 * time.Second
+	// patience is how long after its order a trial may begin.
+	patience = time.Hour
+	// kept is how long the log keeps the streams of a trial.
+	kept = 30 * 24 * time.Hour
+)
+
+// House is a seat of a house bot.
+type House struct {
+	ID   string // the seat's id, which no bot has
+	Name string // the seat's name
+	Bot  string // the name of the house bot
+}
+
+// Houses lists the seats of the house bots in every trial.
+var Houses = []House{{"house-1", "greedy", "greedy"}, {"house-2", "greedy 2", "greedy"}, {"house-3", "random", "random"}}
+
+// Accounts changes the owners' accounts.
+type Accounts interface {
+	Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error)
+}
+
+// Directory lists the open trials.
+type Directory interface {
+	// CatchUp returns once the directory includes all events that the log contained
+	// at the time of the call.
+	CatchUp(ctx context.Context) error
+	// Trials returns the bots whose trial has been ordered and has not ended.
+	Trials() []directory.Bot
+}
+
+// Referee plays trials. Play returns immediately, and does nothing if the trial is
+// already being played.
+type Referee interface {
+	Play(s ladder.Seating)
+	Playing(trialID string) bool
+}
+
+// Options configure a Runner. All fields are required.
+type Options struct {
+	Log       eventstore.Log
+	Accounts  Accounts
+	Directory Directory
+	// SeedKey returns the seed key for new trials.
+	SeedKey func() (id string, key []byte)
+	Walls   map[string]time.Duration // the wall clock of each mode
+	// BetweenTicks calls f while no tick seats tables. Ticks after f know all pauses
+	// that were stored before f.
+	BetweenTicks func(f func())
+	// InMatch reads the ladder of a mode, and reports whether a bot is in an
+	// unfinished match.
+	InMatch func(ctx context.Context, mode, botID string) (bool, error)
+	// Draining reports whether an operator is draining the arena.
+	Draining func(ctx context.Context) (bool, error)
+	Logger   *slog.Logger
+}
+
+// Runner begins and ends trials. It is safe for concurrent use.
+type Runner struct {
+	o Options
+
+	mu      sync.Mutex // guards the fields below; held while a trial begins, so that HoldsBack sees it or the trial sees the match
+	referee Referee
+	bots    map[string]directory.Bot // by the id of the trial
+}
+
+// New returns a Runner without a referee. Run begins trials.
+func New(o Options) *Runner { return &Runner{o: o, bots: map[string]directory.Bot{}} }
+
+// Run begins trials until ctx ends. It begins with the open trials of earlier
+// processes. Failures are logged and retried.
+func (r *Runner) Run(ctx context.Context, referee Referee) {
+	r.mu.Lock()
+	r.referee = referee
+	r.mu.Unlock()
+	ordered := make(chan struct{}, 1)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watching.Go(func() { r.watch(ctx, ordered) })
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for {
+		r.look(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ordered:
+		case <-ticker.C:
+		}
+	}
+}
+
+// watch signals each order. If the subscription ends, Run still finds new orders at
+// its next look.
+func (r *Runner) watch(ctx context.Context, ordered chan<- struct{}) {
+	filter := eventstore.Filter{Types: []string{owner.TrialOrdered{}.EventType()}}
+	for m, err := range r.o.Log.Subscribe(ctx, eventstore.EndPosition, filter) {
+		if err != nil {
+			r.o.Logger.Error("trials begin up to 30 s late, because the subscription to orders ended", "error", err)
+			return
+		}
+		if m.Event == nil && !m.CaughtUp {
+			continue
+		}
+		select {
+		case ordered <- struct{}{}:
+		default: // a look is due already
+		}
+	}
+}
+
+// look begins the open trials that are not being played.
+func (r *Runner) look(ctx context.Context) {
+	if err := r.o.Directory.CatchUp(ctx); err != nil {
+		r.failed(ctx, "could not list the trials", "", err)
+		return
+	}
+	for _, b := range r.o.Directory.Trials() {
+		if err := r.begin(ctx, b); err != nil {
+			r.failed(ctx, "trial cannot begin", b.Trial, err)
+		}
+	}
+}
+
+func (r *Runner) failed(ctx context.Context, what, trialID string, err error) {
+	if ctx.Err() == nil {
+		r.o.Logger.Warn(what+"; retrying", "trial", trialID, "error", err)
+	}
+}
+
+// HoldsBack reports whether one of a match's bots plays a trial. The match must then
+// wait, because a bot is in only one game at a time. This happens only if a process
+// that no longer plays has seated the bot.
+func (r *Runner) HoldsBack(s ladder.Seating) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, b := range r.bots {
+		for _, e := range s.Bots {
+			if e.BotID == b.ID && r.referee.Playing(id) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Finish implements the referee's Ladder: it ends a trial that was played to its end.
+func (r *Runner) Finish(ctx context.Context, trialID string, _ []ladder.Result) error {
+	return r.played(ctx, trialID, owner.TrialCompleted)
+}
+
+// Void implements the referee's Ladder: it ends a trial that was aborted. why is a
+// reason of package ladder, which is also an outcome of a trial.
+func (r *Runner) Void(ctx context.Context, trialID, why string) error {
+	return r.played(ctx, trialID, why)
+}
+
+func (r *Runner) played(ctx context.Context, trialID, outcome string) error {
+	r.mu.Lock()
+	b := r.bots[trialID]
+	r.mu.Unlock()
+	if err := r.end(ctx, b, trialID, outcome); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.bots, trialID)
+	return nil
+}
+
+// end stores the outcome of a trial. It retries while the log is unavailable, until
+// ctx ends. If the bot was removed, nothing is left to store.
+func (r *Runner) end(ctx context.Context, b directory.Bot, trialID, outcome string) error {
+	m := eventstore.Metadata{At: time.Now(), Correlation: trialID}
+	err := eventstore.Retry(ctx, func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventstore.AttemptTime)
+		defer cancel()
+		_, _, err := r.o.Accounts.Change(ctx, b.OwnerID, m, func(a owner.Account) ([]owner.Event, error) {
+			return a.EndTrial(b.ID, trialID, outcome), nil
+		})
+		return err
+	})
+	if err == nil {
+		r.o.Logger.Info("trial ended", "trial", trialID, "bot", b.ID, "outcome", outcome)
+	}
+	return err
+}

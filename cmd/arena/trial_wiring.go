@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"hexarena/adapters/admin"
+	"hexarena/adapters/housebot"
+	"hexarena/adapters/referee"
+	"hexarena/adapters/trials"
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/projections/directory"
+)
+
+// trialPlayer plays trials under the player's lease.
+type trialPlayer struct {
+	runner  *trials.Runner
+	referee *referee.Referee
+}
+
+func (t *trialPlayer) run(ctx context.Context) { t.runner.Run(ctx, t.referee) }
+
+// Play implements matchmaker.Referee.
+func (p *player) Play(s ladder.Seating) {
+	if !p.trials.runner.HoldsBack(s) {
+		p.referee.Play(s)
+	}
+}
+
+// newTrialPlayer returns a player of trials whose referee differs from the referee of
+// matches only in its surroundings. o are the options of the referee of matches.
+func (a *arena) newTrialPlayer(o referee.Options) *trialPlayer {
+	p, walls := a.player, map[string]time.Duration{}
+	for mode, m := range o.Modes {
+		walls[mode] = m.Wall
+	}
+	runner := trials.New(trials.Options{
+		Log: a.log, Accounts: a.accounts, Directory: a.directory, SeedKey: a.secrets.CurrentSeedKey, Walls: walls, Logger: a.logger,
+		BetweenTicks: func(f func()) { p.tick.WithSeatingPaused(f) },
+		InMatch:      p.inMatch,
+		Draining: func(ctx context.Context) (bool, error) {
+			ordered, err := admin.Operations(ctx, a.log)
+			return ordered.Draining, err
+		},
+	})
+	o.Modes = maps.Clone(o.Modes)
+	for mode, m := range o.Modes {
+		m.Ladder = runner
+		o.Modes[mode] = m
+	}
+	o.Bots, o.Dial = withHouses(o.Bots, o.Dial)
+	o.Stream, o.Beacon = match.TrialStream, nil
+	o.Publish = func(context.Context, ladder.Seating) error { return nil } // no ladder contains the seating of a trial
+	return &trialPlayer{runner, referee.New(o)}
+}
+
+// inMatch reports whether a bot is in an unfinished match.
+func (p *player) inMatch(ctx context.Context, mode, botID string) (bool, error) {
+	for _, l := range p.ladders {
+		if l.Mode() != mode {
+			continue
+		}
+		all, err := l.Unfinished(ctx)
+		return slices.ContainsFunc(all, func(s ladder.Seating) bool {
+			return slices.ContainsFunc(s.Bots, func(e ladder.Entrant) bool { return e.BotID == botID })
+		}), err
+	}
+	return false, nil
+}
+
+// withHouses adds the house bots of trials to the bots that a referee finds and
+// dials.
+func withHouses(bots func(string) (directory.Bot, bool), dial referee.Dial) (func(string) (directory.Bot, bool), referee.Dial) {
+	houses := map[string]trials.House{}
+	for _, h := range trials.Houses {
+		houses[h.ID] = h
+	}
+	find := func(id string) (directory.Bot, bool) {
+		if h, ok := houses[id]; ok {
+			return directory.Bot{ID: h.ID, Name: h.Name}, true
+		}
+		return bots(id)
+	}
+	return find, func(ctx context.Context, url, matchID string, u referee.Upgrade, receive func([]byte, string)) (referee.Line, referee.Accepted, error) {
+		h, ok := houses[u.BotID]
+		if !ok {
+			return dial(ctx, url, matchID, u, receive)
+		}
+		player, err := housebot.NewPlayer(h.Bot, rand.Uint64(), matchID)
+		if err != nil {
+			return nil, referee.Accepted{}, err
+		}
+		return &houseLine{player: player, receive: receive}, referee.Accepted{}, nil
+	}
+}
+
+// houseLine is the line to a house bot in this process. It answers within Send, so
+// nothing is ever left to drain.
+type houseLine struct {
+	receive func(frame []byte, cause string)
+
+	mu     sync.Mutex // guards the field below
+	player *housebot.Player
+}
+
+// Send implements referee.Line.
+func (l *houseLine) Send(_ context.Context, frame []byte) error {
+	l.mu.Lock()
+	answer, err := l.player.Answer(frame)
+	l.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	l.receive(answer, "")
+	return nil
+}
+
+// Drain implements referee.Line.
+func (*houseLine) Drain(context.Context) {}
+
+// Fault implements referee.Line.
+func (*houseLine) Fault() *match.Fault { return nil }
+
+// Close implements referee.Line.
+func (*houseLine) Close() {}
