@@ -62,6 +62,12 @@ func TestAccess(t *testing.T) {
 		"remove-bot":         {"DELETE", "/bots/" + nobodys, nil, owner.BotsWrite, 404},
 		"list-bot-decisions": {"GET", "/bots/" + bot + "/decisions", nil, owner.BotsRead, 200},
 		"get-decisions":      {"GET", "/bots/" + bot + "/matches/none/decisions", nil, owner.BotsRead, 404},
+
+		"order-trial":         {"POST", "/bots/" + bot + "/trial", nil, owner.BotsWrite, 409},
+		"get-trial":           {"GET", "/bots/" + bot + "/trials/none", nil, owner.BotsRead, 404},
+		"stream-trial":        {"GET", "/bots/" + bot + "/trials/none/stream", nil, owner.BotsRead, 404},
+		"get-trial-frames":    {"GET", "/bots/" + bot + "/trials/none/frames", nil, owner.BotsRead, 404},
+		"get-trial-decisions": {"GET", "/bots/" + bot + "/trials/none/decisions", nil, owner.BotsRead, 404},
 	}
 	for id, e := range managed {
 		t.Run(id, func(t *testing.T) {

@@ -129,8 +129,20 @@ func (s *Server) botBodies(c *call, a owner.Account, bots []owner.Bot) []rest.Bo
 		out = append(out, rest.Bot{
 			ID: b.ID, OwnerID: a.ID, Name: b.Name, Mode: b.Mode, URL: b.URL,
 			Status: string(b.Status), CreatedAt: rest.FormatTime(b.CreatedAt),
-			Health: s.healthOf(b), Seating: seatings[b.ID],
+			Health: s.healthOf(b), Seating: seatings[b.ID], Trial: latestTrial(b.Trial),
 		})
+	}
+	return out
+}
+
+// latestTrial returns a bot's latest trial, or nil if it had none.
+func latestTrial(t owner.Trial) *rest.BotTrial {
+	if t.ID == "" {
+		return nil
+	}
+	out := &rest.BotTrial{ID: t.ID, OrderedAt: rest.FormatTime(t.OrderedAt), EndedAt: rest.FormatTimeOrNull(t.EndedAt)}
+	if t.Outcome != "" {
+		out.Outcome = &t.Outcome
 	}
 	return out
 }

@@ -159,7 +159,7 @@ func (e *endpoint) class(c *call) ratelimit.Class {
 }
 
 func (e *endpoint) readsMatches() bool {
-	return strings.HasPrefix(e.path, "/matches") || strings.HasPrefix(e.path, "/live") ||
+	return strings.Contains(e.path, "/trials/") || strings.HasPrefix(e.path, "/matches") || strings.HasPrefix(e.path, "/live") ||
 		strings.HasSuffix(e.path, "/history") || strings.HasSuffix(e.path, "/decisions") || strings.HasSuffix(e.path, "/events")
 }
 

@@ -131,11 +131,12 @@ func (s *Server) framesBody(ctx context.Context, summary matches.Summary, q *fra
 	if err != nil {
 		return rest.Frames{}, err
 	}
+	return framesOf(summary.ID, &h, q.frames(&h, summary.Status != matches.Running)), nil
+}
+
+func framesOf(id string, h *frames.History, list []match.Frame) rest.Frames {
 	board := h.Board()
-	return rest.Frames{
-		MatchID: summary.ID, Board: rest.BoardLayout{Hexes: board.Hexes, Ports: board.Ports},
-		Frames: q.frames(&h, summary.Status != matches.Running),
-	}, nil
+	return rest.Frames{MatchID: id, Board: rest.BoardLayout{Hexes: board.Hexes, Ports: board.Ports}, Frames: list}
 }
 
 // The method frames returns the frames of h that the query selects.

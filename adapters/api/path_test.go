@@ -24,6 +24,7 @@ func TestOwnersWholePath(t *testing.T) {
 		"id": id, "ownerId": me.json["id"], "name": "Lovelace", "mode": "standard",
 		"url": "http://127.0.0.1:9001/play?x=1", "status": "active", "createdAt": "2026-09-06T12:00:00.124Z",
 		"health": nil, "seating": nil, // this arena has neither
+		"trial": nil,
 	}
 	require.Equal(t, bot, created.json)
 	require.Equal(t, []string{"http://127.0.0.1:9001/play?x=1"}, a.tried)

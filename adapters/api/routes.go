@@ -41,6 +41,12 @@ func (s *Server) registerEndpoints() {
 	register(s, endpoint{id: "list-bot-decisions", route: "GET /bots/{id}/decisions", scope: owner.BotsRead, text: rest.LinesType}, s.listDecisions)
 	register(s, endpoint{id: "get-decisions", route: "GET /bots/{id}/matches/{matchId}/decisions", scope: owner.BotsRead}, s.getDecisions)
 
+	register(s, endpoint{id: "order-trial", route: "POST /bots/{id}/trial", status: http.StatusAccepted, scope: owner.BotsWrite, dials: always}, s.orderTrial)
+	register(s, endpoint{id: "get-trial", route: "GET /bots/{id}/trials/{trialId}", scope: owner.BotsRead}, s.getTrial)
+	register(s, endpoint{id: "stream-trial", route: "GET /bots/{id}/trials/{trialId}/stream", scope: owner.BotsRead, text: eventStream}, s.streamTrial)
+	register(s, endpoint{id: "get-trial-frames", route: "GET /bots/{id}/trials/{trialId}/frames", scope: owner.BotsRead}, s.getTrialFrames)
+	register(s, endpoint{id: "get-trial-decisions", route: "GET /bots/{id}/trials/{trialId}/decisions", scope: owner.BotsRead}, s.getTrialDecisions)
+
 	register(s, endpoint{id: "list-matches", route: "GET /matches"}, s.listMatches)
 	register(s, endpoint{id: "get-match", route: "GET /matches/{id}", etag: true}, s.getMatch)
 	register(s, endpoint{id: "get-frames", route: "GET /matches/{id}/frames", etag: true}, s.getFrames)

@@ -14,6 +14,7 @@ type Bot struct {
 
 	Health  *BotHealth  `json:"health" doc:"Whether the bot works. Null while the arena cannot tell."`
 	Seating *BotSeating `json:"seating" doc:"When the bot gets its next table. Null while the arena cannot tell."`
+	Trial   *BotTrial   `json:"trial" doc:"The bot's latest trial; null if it had none."`
 }
 
 // BotHealth says whether a bot works (docs/protocol.md, "Health").

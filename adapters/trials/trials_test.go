@@ -211,7 +211,9 @@ func TestRemovedBotEndsNoTrial(t *testing.T) {
 // A bot is in only one game at a time, even if another process has seated it.
 func TestMatchWaitsForTheTrialOfItsBot(t *testing.T) {
 	f := newFixture(t)
-	seats := func(id string) ladder.Seating { return ladder.Seating{Bots: []ladder.Entrant{{BotID: "x"}, {BotID: id}}} }
+	seats := func(id string) ladder.Seating {
+		return ladder.Seating{Bots: []ladder.Entrant{{BotID: "x"}, {BotID: id}}}
+	}
 	require.False(t, f.runner.HoldsBack(seats(bot)))
 	f.order()
 	f.look()

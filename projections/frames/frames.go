@@ -43,10 +43,20 @@ func (h *History) Ended() bool { return h.Proof != nil }
 // Read reads and decodes a match's stream. It returns ErrNoMatch if the stream does
 // not exist.
 func Read(ctx context.Context, log eventstore.Log, matchID string) (History, error) {
+	return readStream(ctx, log, match.Stream(matchID))
+}
+
+// ReadTrial reads a trial's stream. It returns ErrNoMatch if the stream does not exist,
+// or no longer contains the start of the trial.
+func ReadTrial(ctx context.Context, log eventstore.Log, trialID string) (History, error) {
+	return readStream(ctx, log, match.TrialStream(trialID))
+}
+
+func readStream(ctx context.Context, log eventstore.Log, stream string) (History, error) {
 	var d decoder
-	for r, err := range log.Read(ctx, eventstore.StreamID(match.Stream(matchID)), 0, eventstore.ReadOptions{}) {
+	for r, err := range log.Read(ctx, eventstore.StreamID(stream), 0, eventstore.ReadOptions{}) {
 		if err != nil {
-			return History{}, fmt.Errorf("read match %s: %w", matchID, err)
+			return History{}, fmt.Errorf("read %s: %w", stream, err)
 		}
 		if err := d.add(r); err != nil {
 			return History{}, err

@@ -106,7 +106,7 @@ func NewEnded(last []byte, m matches.Summary) (*Ended, error) {
 		return nil, fmt.Errorf("last frame of match %s: %w", m.ID, err)
 	}
 	end, err := endRecord(m)
-	return &Ended{[][]byte{record("frame", frame.Seq, last), end}}, err
+	return &Ended{[][]byte{Record("frame", frame.Seq, last), end}}, err
 }
 
 // Take is like Reader.Take, but returns all records in one call.

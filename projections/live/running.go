@@ -96,14 +96,14 @@ func (m *running) begin(e match.Started, at eventstore.Position, when time.Time)
 // show adds a frame as the newest frame. If the match is already visible, the
 // caller must hold the hub's lock.
 func (m *running) show(f *encodedFrame) {
-	m.frames.add(record("frame", f.seq, f.json))
+	m.frames.add(Record("frame", f.seq, f.json))
 	m.latest = f
 	m.moved.wake()
 }
 
-// record encodes a server-sent event. If id is 0, the event has no id. data must be
+// Record encodes a server-sent event. If id is 0, the event has no id. data must be
 // JSON on one line.
-func record(event string, id int, data []byte) []byte {
+func Record(event string, id int, data []byte) []byte {
 	b := make([]byte, 0, len(data)+48)
 	b = append(append(append(b, "event: "...), event...), '\n')
 	if id > 0 {
@@ -117,7 +117,7 @@ func endRecord(m matches.Summary) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the end of match %s: %w", m.ID, err)
 	}
-	return record("end", 0, data), nil
+	return Record("end", 0, data), nil
 }
 
 // withMatchID adds the id of the match to a frame.

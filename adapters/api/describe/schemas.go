@@ -42,6 +42,7 @@ var schemaNames = map[reflect.Type]string{
 	reflect.TypeFor[rest.Step]():               "CheckStep",
 	reflect.TypeFor[rest.Decision]():           "Decision",
 	reflect.TypeFor[rest.Decisions]():          "GetDecisionsOutput",
+	reflect.TypeFor[rest.Trial]():              "Trial",
 	reflect.TypeFor[rest.Matches]():            "ListMatchesOutput",
 	reflect.TypeFor[rest.MatchSummary]():       "MatchSummary",
 	reflect.TypeFor[rest.MatchPlayer]():        "MatchPlayer",

@@ -8,6 +8,7 @@
 package problem
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,6 +36,7 @@ var (
 	ErrUnexpectedBody   = errors.New("this method does not accept a body")
 	ErrNotFound         = errors.New("the requested resource does not exist")
 	ErrRateLimited      = errors.New("too many calls")
+	ErrBotInMatch       = errors.New("the bot is still in a match: wait until the match has ended")
 	ErrBusy             = errors.New("too many expensive calls at the same time: try again")
 )
 
@@ -74,6 +76,9 @@ var table = Table{
 	{owner.ErrProofNeeded, http.StatusConflict, "proof_needed"},
 	{owner.ErrKeyContested, http.StatusServiceUnavailable, "busy"},
 	{owner.ErrBotSuspended, http.StatusConflict, "suspended"},
+	{owner.ErrBotNotPaused, http.StatusConflict, "bot_not_paused"},
+	{owner.ErrBotInTrial, http.StatusConflict, "bot_in_trial"},
+	{ErrBotInMatch, http.StatusConflict, "bot_in_match"},
 	{owner.ErrHandleTaken, http.StatusConflict, "handle_taken"},
 	{eventstore.ErrUnavailable, http.StatusServiceUnavailable, "log_unavailable"},
 	{projections.ErrStopped, http.StatusServiceUnavailable, "out_of_date"},
@@ -132,6 +137,7 @@ func (e *CheckFailed) Error() string {
 // RateLimited is the error for a call that is over a limit.
 type RateLimited struct {
 	Limits  []string // the limits that the call exceeds, such as "600 calls"
+	Within  string   // the time for which the limits apply; empty: 60 s
 	Streams int      // the limit on open streams, if the call exceeds it
 	After   int      // number of seconds after which the same call will be accepted
 }
@@ -140,7 +146,7 @@ func (e *RateLimited) Error() string {
 	if e.Streams > 0 {
 		return fmt.Sprintf("%d streams are open from this address: close one, or try again in %d s", e.Streams, e.After)
 	}
-	return fmt.Sprintf("more than %s within 60 s: try again in %d s", strings.Join(e.Limits, " and "), e.After)
+	return fmt.Sprintf("more than %s within %s: try again in %d s", strings.Join(e.Limits, " and "), cmp.Or(e.Within, "60 s"), e.After)
 }
 
 // Unwrap makes the error match ErrRateLimited.
