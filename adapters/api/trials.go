@@ -52,18 +52,17 @@ type trialFramesQuery struct {
 // orderTrial orders a trial. The process that plays begins it.
 func (s *Server) orderTrial(c *call, in *botPath) (out rest.Trial, err error) {
 	id := uuid.NewString()
-	order := func(a owner.Account) ([]owner.Event, error) { return a.OrderTrial(in.ID, id, c.meta.At) }
-	if _, err := order(c.account); err != nil {
-		return out, limitedTrial(err)
-	}
 	playing, _, _, err := s.Matches.List(matches.Query{Status: matches.Running, BotID: in.ID, Limit: 1})
-	switch {
-	case err != nil:
+	if err != nil {
 		return out, err
-	case len(playing) > 0:
-		return out, problem.ErrBotInMatch
 	}
-	account, err := c.change(order)
+	account, err := c.change(func(a owner.Account) ([]owner.Event, error) {
+		events, err := a.OrderTrial(in.ID, id, c.meta.At)
+		if err == nil && len(playing) > 0 {
+			err = problem.ErrBotInMatch
+		}
+		return events, err
+	})
 	if err != nil {
 		return out, limitedTrial(err)
 	}

@@ -21,6 +21,7 @@ type botsCmd struct {
 	Log     botsLog     `cmd:"" help:"Show a bot's decisions in a match, and why it got strikes."`
 	History botsHistory `cmd:"" help:"List a bot's matches, with its placements and ratings."`
 	Check   botsCheck   `cmd:"" help:"Run the deploy check."`
+	Try     botsTry     `cmd:"" help:"Let a paused bot play a trial against house bots, and print the result."`
 	Rename  botsRename  `cmd:"" help:"Rename a bot."`
 	Move    botsMove    `cmd:"" help:"Move a bot to another URL, where it must pass the deploy check."`
 	Pause   namedBot    `cmd:"" help:"Keep a bot out of matchmaking."`
@@ -55,11 +56,17 @@ type botsAdd struct {
 	Name string `arg:"" help:"Name of the bot."`
 	URL  string `arg:"" help:"The bot's URL."`
 	Mode string `enum:"standard,parley" default:"standard" help:"standard or parley; it cannot be changed later."`
+
+	Paused bool `help:"Keep the bot out of matchmaking until you unpause it, for example to try it first."`
 }
 
 // Run runs `arena bots add`.
 func (c botsAdd) Run(ctx context.Context, s *session) error {
-	return askAndShow(ctx, s, post(owner.BotsWrite, "/bots", rest.NewBot{Name: c.Name, Mode: c.Mode, URL: c.URL}), printBot)
+	body := rest.NewBot{Name: c.Name, Mode: c.Mode, URL: c.URL}
+	if c.Paused {
+		body.Status = new("paused")
+	}
+	return askAndShow(ctx, s, post(owner.BotsWrite, "/bots", body), printBot)
 }
 
 // namedBot is the argument of commands about one bot.
