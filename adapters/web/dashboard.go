@@ -53,6 +53,9 @@ func (p *pageRequest) bots() []bot {
 func (p *pageRequest) registerBot(sent url.Values) error {
 	var registered rest.Bot
 	body := rest.NewBot{Name: sent.Get("name"), Mode: sent.Get("mode"), URL: sent.Get("url")}
+	if sent.Get("paused") != "" {
+		body.Status = new("paused")
+	}
 	if err := p.sendCheck(http.MethodPost, "/bots", body, &registered); err != nil {
 		return p.showRefused(err, "register", sent, p.showDashboard)
 	}
@@ -94,6 +97,10 @@ func (p *pageRequest) changeBot(sent url.Values) (err error) {
 		err = p.send(http.MethodPatch, path, map[string]string{"name": sent.Get("name")}, nil)
 	case "move":
 		err = p.sendCheck(http.MethodPatch, path, map[string]string{"url": sent.Get("url")}, nil)
+	case "trial":
+		var ordered rest.Trial
+		err = p.send(http.MethodPost, path+"/trial", nil, &ordered)
+		next = "/dashboard" + path + "/trials/" + ordered.ID
 	case "check":
 		var check rest.Check
 		if err = p.sendCheck(http.MethodPost, path+"/check", nil, &check); err == nil {

@@ -21,6 +21,8 @@ var forms = map[string]struct {
 	"sign in":       {"/sign-in", "email=ada%40example.org", "POST", "/sign-in", `{"email":"ada@example.org"}`, "/sign-in?sent=1"},
 	"confirm":       {"/sign-in/confirm", "token=abc", "POST", "/sign-in/confirm", `{"token":"abc"}`, "/dashboard"},
 	"register":      {"/dashboard/bots", values("name", "Ada", "mode", "parley", "url", "https://a.example"), "POST", "/bots", `{"name":"Ada","mode":"parley","url":"https://a.example"}`, "/dashboard/bots/new?done=registered"},
+	"add paused":    {"/dashboard/bots", values("name", "Ada", "mode", "parley", "url", "https://a.example", "paused", "yes"), "POST", "/bots", `{"name":"Ada","mode":"parley","url":"https://a.example","status":"paused"}`, "/dashboard/bots/new?done=registered"},
+	"try":           {"/dashboard/bots/" + botID, "do=trial", "POST", "/bots/" + botID + "/trial", "", "/dashboard/bots/" + botID + "/trials/new"},
 	"pause":         {"/dashboard/bots/" + botID, "do=pause", "PATCH", "/bots/" + botID, `{"status":"paused"}`, "/dashboard/bots/" + botID + "?done=pause"},
 	"unpause":       {"/dashboard/bots/" + botID, "do=unpause", "PATCH", "/bots/" + botID, `{"status":"active"}`, "/dashboard/bots/" + botID + "?done=unpause"},
 	"rename":        {"/dashboard/bots/" + botID, "do=rename&name=Bea", "PATCH", "/bots/" + botID, `{"name":"Bea"}`, "/dashboard/bots/" + botID + "?done=rename"},
@@ -97,7 +99,7 @@ func TestFieldErrorsAreShownAtTheirFields(t *testing.T) {
 }
 
 func TestRejectedFormsShowTheReason(t *testing.T) {
-	for _, name := range []string{"register", "unpause", "handle", "register key", "sign out", "delete"} {
+	for _, name := range []string{"register", "unpause", "try", "handle", "register key", "sign out", "delete"} {
 		s, f := newSite(t), forms[name]
 		s.refuse(f.method+" "+f.call, http.StatusConflict, "a_limit", nil)
 		s.is(s.post(f.path, f.form), http.StatusConflict, `role="alert"`, "A sentence about a_limit.")

@@ -44,13 +44,45 @@ func TestPublicPages(t *testing.T) {
 	}
 }
 
+// The page of a trial in progress follows its stream. Its replay leads back to it.
+func TestTrialInProgress(t *testing.T) {
+	s := newSite(t)
+	path := "/bots/" + botID + "/trials/" + trialID
+	s.say("GET "+path, `{"id":"`+trialID+`","botId":"`+botID+`","mode":"standard","status":"waiting","players":[],"decisions":[],"strikes":[],"events":0}`)
+	s.is(s.get("/dashboard"+path, signedIn), http.StatusOK, `data-trial="`+path+`/stream"`, "trial.mjs", "data-steps")
+	s.leads(s.get("/dashboard"+path+"/replay", signedIn), "/dashboard"+path)
+	s.say("GET "+path, `{"id":"`+trialID+`","botId":"`+botID+`","mode":"standard","status":"ended","outcome":"in_match","players":[],"decisions":[],"strikes":[],"events":0}`)
+	s.is(s.get("/dashboard"+path, signedIn), http.StatusOK, "the bot was still in a match")
+}
+
+func TestButtonOfATrial(t *testing.T) {
+	s := newSite(t)
+	bot := func(more string) string {
+		return `{"id":"` + botID + `","name":"Lovelace","mode":"standard","url":"https://bots.example.org/ada",` + more + `}`
+	}
+	const button = `name="do" value="trial"`
+	s.say("GET /bots/"+botID, bot(`"status":"active"`))
+	page := s.get("/dashboard/bots/"+botID, signedIn)
+	s.is(page, http.StatusOK, "pause it first")
+	require.NotContains(t, page.text, button)
+	s.say("GET /bots/"+botID, bot(`"status":"paused","trial":{"id":"`+trialID+`","orderedAt":"2026-09-06T12:00:00.000Z"}`))
+	s.is(s.get("/dashboard/bots/"+botID, signedIn), http.StatusOK, button, "in progress", "/trials/"+trialID)
+}
+
 func TestPagesOfSession(t *testing.T) {
 	s := newSite(t)
 	for path, holds := range map[string][]string{
 		"/dashboard":               {"Lovelace", "Rank 1, rating 4.2, 2 games", "Check and register"},
 		"/dashboard/bots/" + botID: {"https://bots.example.org/ada", "Remove"},
-		"/dashboard/keys":          {"laptop", keyID, "Revoked", "old"},
-		"/dashboard/account":       {"ada@example.org"},
+		"/dashboard/bots/" + botID + "/trials/" + trialID: {
+			"The game was played to its end. The bot got 2 strikes and resigned.", "came 1,004 ms late", "invalid \uFFFDcharacter", "trials/" + trialID + "/replay#97",
+			"at most 31 ms, 95 % at most 140 ms, and the slowest 5000 ms",
+		},
+		"/dashboard/bots/" + botID + "/trials/" + trialID + "/replay": {
+			`data-path="/bots/` + botID + `/trials/` + trialID + `"`, `data-events="388"`, "Only you see this trial.",
+		},
+		"/dashboard/keys":    {"laptop", keyID, "Revoked", "old"},
+		"/dashboard/account": {"ada@example.org"},
 		"/bot/" + botID + "/log/" + matchID: {
 			"distance_rule", "vertex 14 is next to the town on 9", "/watch/" + matchID + "#44", `class="town seat-1"`,
 			"41 of 4750 ms", "0 of 0 ms", "the bot had no time left in this match, so the arena did not ask it",

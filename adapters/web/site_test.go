@@ -52,6 +52,7 @@ const (
 	botID   = "11111111-1111-4111-8111-111111111111"
 	matchID = "22222222-2222-4222-8222-222222222222"
 	keyID   = "33333333-3333-4333-8333-333333333333"
+	trialID = "66666666-6666-4666-8666-666666666666"
 	base    = "https://arena.example"
 )
 
@@ -83,6 +84,13 @@ func newSite(t *testing.T) *site {
 		"GET /keys": `{"keys":[{"id":"` + keyID + `","name":"laptop","publicKey":"AAAA","scopes":["bots.read"],"createdAt":"2026-09-06T12:00:00.000Z","lastUsedAt":null,"revokedAt":null},
 			{"id":"55555555-5555-4555-8555-555555555555","name":"old","publicKey":"AAAB","scopes":[],"createdAt":"2026-09-06T12:00:00.000Z","lastUsedAt":null,"revokedAt":"2026-09-07T12:00:00.000Z"}]}`,
 		"GET /docs/api": `{}`,
+		"GET /bots/" + botID + "/trials/" + trialID: `{"id":"` + trialID + `","botId":"` + botID + `","mode":"standard","status":"ended","outcome":"completed",
+			"startedAt":"2026-09-06T12:00:00.000Z","endedAt":"2026-09-06T12:01:00.000Z","seat":1,"turns":61,"players":[
+			{"seat":0,"botId":"house-1","botName":"greedy","score":10,"placement":1},{"seat":1,"botId":"` + botID + `","botName":"Lovelace","score":7,"placement":2}],
+			"decisions":[{"kind":"setup","played":2,"timeouts":0,"illegal":0},{"kind":"turn","played":38,"timeouts":3,"illegal":0}],
+			"strikes":[{"id":44,"seq":97,"kind":"turn","outcome":"timeout","elapsedMs":5000,"code":"late","message":"came 1,004 ms late","strikes":1,"resigned":false},
+			{"id":45,"seq":99,"kind":"turn","outcome":"timeout","elapsedMs":5000,"code":"syntax","message":"invalid ‮character","strikes":2,"resigned":true}],
+			"resigned":true,"latency":{"p50Ms":31,"p95Ms":140,"maxMs":5000},"events":388}`,
 	} {
 		s.answers[target] = json.RawMessage(answer)
 	}

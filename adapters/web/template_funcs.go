@@ -68,6 +68,8 @@ func funcs(a *assets) template.FuncMap {
 		"field":     func(f form, name string) fieldView { return fieldView{f, name} },
 		"add":       func(a, b int) int { return a + b },
 		"today":     func() string { return time.Now().UTC().Format(time.DateOnly) },
+
+		"trialOutcome": trialOutcome,
 	}
 }
 

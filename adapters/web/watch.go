@@ -42,6 +42,8 @@ func (m matchRecord) Ranked() []player {
 // watchPage is the data of watch.html.
 type watchPage struct {
 	matchRecord
+	Path          string // of the match or the trial in the API
+	Trial         bool   // only the owner of the bot sees the page
 	House         string // the ids of the house bots, separated by spaces
 	Embed         bool   // another site shows the page in a frame
 	Width, Height int    // size of the preview
@@ -50,7 +52,9 @@ type watchPage struct {
 func (p *pageRequest) watch() error {
 	m := p.matchRecord()
 	p.embeddable = p.err == nil && p.r.URL.Query().Get("embed") == "1"
-	return p.render(http.StatusOK, "watch.html", watchPage{m, p.houseBots(m), p.embeddable, previewWidth, previewHeight})
+	return p.render(http.StatusOK, "watch.html", watchPage{
+		matchRecord: m, Path: "/matches/" + m.ID, House: p.houseBots(m), Embed: p.embeddable, Width: previewWidth, Height: previewHeight,
+	})
 }
 
 // houseBots lists the ids of the players that are house bots. The checker on the page

@@ -132,6 +132,8 @@ func (s *Server) register() {
 	s.handle("/dashboard", page{get: (*pageRequest).dashboard, private: true})
 	s.handle("/dashboard/bots", page{post: (*pageRequest).registerBot, private: true})
 	s.handle("/dashboard/bots/{id}", page{get: (*pageRequest).managedBot, post: (*pageRequest).changeBot, private: true})
+	s.handle("/dashboard/bots/{id}/trials/{trial}", page{get: (*pageRequest).trial, private: true})
+	s.handle("/dashboard/bots/{id}/trials/{trial}/replay", page{get: (*pageRequest).trialReplay, private: true})
 	s.handle("/dashboard/keys", page{get: (*pageRequest).keys, post: (*pageRequest).registerKey, private: true})
 	s.handle("/dashboard/keys/{id}", page{get: (*pageRequest).askToRevoke, post: (*pageRequest).revokeKey, private: true})
 	s.handle("/dashboard/account", page{get: (*pageRequest).account, post: (*pageRequest).changeAccount, private: true})

@@ -4,7 +4,8 @@
 const firstWait = 1000; // ms
 const longestWait = 30_000;
 
-// follow opens a stream. It calls on.frame for each frame, on.end for each ended match,
+// follow opens a stream. It calls on.frame for each frame, on.decision for each decision
+// in the stream of a trial, on.end for each ended match,
 // and on.state with "connecting", "live", "waiting" or "closed". It returns a function
 // that closes the stream.
 export function follow(url, on, { Source = globalThis.EventSource, later = setTimeout, jitter = Math.random } = {}) {
@@ -17,6 +18,7 @@ export function follow(url, on, { Source = globalThis.EventSource, later = setTi
     source = new Source(url);
     source.addEventListener('open', () => { wait = firstWait; on.state?.('live'); });
     source.addEventListener('frame', (e) => on.frame(JSON.parse(e.data)));
+    source.addEventListener('decision', (e) => on.decision(JSON.parse(e.data)));
     source.addEventListener('end', (e) => on.end?.(JSON.parse(e.data)));
     source.addEventListener('error', failed);
   };

@@ -5,8 +5,9 @@ const pageSize = 1000; // frames in one request
 const firstPageSize = 400; // frames in the first request for a replay
 
 export class Source {
-  constructor(id, get = readJSON) {
-    this.path = `/matches/${id}/frames`;
+  // match is the path of a match, or of a trial.
+  constructor(match, get = readJSON) {
+    this.path = `${match}/frames`;
     this.get = get;
   }
 

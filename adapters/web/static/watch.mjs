@@ -23,7 +23,7 @@ class Watch {
     this.running = root.dataset.status === 'running';
     this.total = Number(root.dataset.events); // events of an ended match
     this.names = [...root.querySelectorAll('[data-seat] [data-name]')].map((e) => e.textContent);
-    this.source = new Source(this.id);
+    this.source = new Source(root.dataset.path);
     this.i = -1;
     this.speed = 2; // events a second
     this.view = '';

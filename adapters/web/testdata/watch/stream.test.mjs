@@ -66,7 +66,7 @@ test('a closed stream does not open again', () => {
 test('frames are read page by page until a page is not full', async () => {
   const asked = [];
   const frames = Array.from({ length: 2300 }, (_, i) => ({ seq: i + 1 }));
-  const source = new Source('m', async (path) => {
+  const source = new Source('/matches/m', async (path) => {
     asked.push(path);
     const q = new URL(path, 'http://arena').searchParams;
     return { frames: frames.slice(Number(q.get('after')), Number(q.get('after')) + Number(q.get('limit'))) };
@@ -80,6 +80,6 @@ test('frames are read page by page until a page is not full', async () => {
 
 test('a replay reads its first frames first', async () => {
   const asked = [];
-  await new Source('m', (path) => asked.push(path)).first();
+  await new Source('/matches/m', (path) => asked.push(path)).first();
   assert.deepEqual(asked, ['/matches/m/frames?after=0&limit=400']);
 });

@@ -1,0 +1,24 @@
+// The page of a trial in progress: it lists each decision of the bot, and shows the result
+// when the trial has ended.
+import { follow } from './live-stream.mjs';
+
+const root = document.querySelector('[data-trial]');
+const steps = document.querySelector('[data-steps]');
+
+function line(d) {
+  const item = document.createElement('li');
+  item.className = d.outcome === 'played' ? 'ok' : 'failed';
+  const name = document.createElement('strong');
+  name.textContent = d.kind;
+  item.append(name, ` ${d.outcome}, ${d.elapsedMs} ms`);
+  if (d.message ?? d.code) item.append(`. Strike ${d.strikes}: ${d.message ?? d.code}`);
+  return item;
+}
+
+const close = follow(root.dataset.trial, {
+  decision: (d) => steps.append(line(d)),
+  end: () => {
+    close();
+    location.reload();
+  },
+});
