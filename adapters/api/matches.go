@@ -45,6 +45,11 @@ func (p *matchPath) find(c *call) error {
 
 type framesQuery struct {
 	matchPath
+	framesWindow
+}
+
+// framesWindow selects frames of a match or a trial.
+type framesWindow struct {
 	After int    `query:"after" minimum:"0" doc:"Return only frames after this seq."`
 	Limit int    `query:"limit" minimum:"1" doc:"The maximum number of frames."`
 	Seat  string `query:"seat" enum:"0,1,2,3,all" doc:"For an ended match, also include the cards of this seat, or of all seats."`
@@ -140,7 +145,7 @@ func framesOf(id string, h *frames.History, list []match.Frame) rest.Frames {
 }
 
 // The method frames returns the frames of h that the query selects.
-func (q *framesQuery) frames(h *frames.History, ended bool) []match.Frame {
+func (q *framesWindow) frames(h *frames.History, ended bool) []match.Frame {
 	w := frames.Window{After: q.After, Limit: q.Limit}
 	switch q.Seat {
 	case "":

@@ -44,9 +44,7 @@ func (p *trialPath) find(c *call) (err error) {
 
 type trialFramesQuery struct {
 	trialPath
-	After int    `query:"after" minimum:"0" doc:"Only frames after this seq."`
-	Limit int    `query:"limit" minimum:"1" doc:"The maximum number of frames."`
-	Seat  string `query:"seat" enum:"0,1,2,3,all" doc:"For a game that has ended, also include the cards of this seat, or of all seats."`
+	framesWindow
 }
 
 // orderTrial orders a trial. The process that plays begins it.
@@ -97,8 +95,7 @@ func (s *Server) getTrialFrames(_ *call, in *trialFramesQuery) (out rest.Frames,
 	case in.Seat != "" && !h.Ended():
 		return out, problem.InvalidQuery("seat", "is accepted only after the game has ended")
 	}
-	q := framesQuery{After: in.After, Limit: in.Limit, Seat: in.Seat}
-	return framesOf(in.TrialID, h, q.frames(h, h.Ended())), nil
+	return framesOf(in.TrialID, h, in.frames(h, h.Ended())), nil
 }
 
 // readTrial reads a trial of a bot in an account. The account knows only the bot's

@@ -89,7 +89,7 @@ func newSite(t *testing.T) *site {
 			{"seat":0,"botId":"house-1","botName":"greedy","score":10,"placement":1},{"seat":1,"botId":"` + botID + `","botName":"Lovelace","score":7,"placement":2}],
 			"decisions":[{"kind":"setup","played":2,"timeouts":0,"illegal":0},{"kind":"turn","played":38,"timeouts":3,"illegal":0}],
 			"strikes":[{"id":44,"seq":97,"kind":"turn","outcome":"timeout","elapsedMs":5000,"code":"late","message":"came 1,004 ms late","strikes":1,"resigned":false},
-			{"id":45,"seq":99,"kind":"turn","outcome":"timeout","elapsedMs":5000,"code":"syntax","message":"invalid ‮character","strikes":2,"resigned":true}],
+			{"id":45,"seq":99,"kind":"turn","outcome":"timeout","elapsedMs":5000,"code":"syntax","message":"invalid \u202echaracter","strikes":2,"resigned":true}],
 			"resigned":true,"latency":{"p50Ms":31,"p95Ms":140,"maxMs":5000},"events":388}`,
 	} {
 		s.answers[target] = json.RawMessage(answer)

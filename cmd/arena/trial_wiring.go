@@ -54,7 +54,7 @@ func (a *arena) newTrialPlayer(o referee.Options) *trialPlayer {
 		o.Modes[mode] = m
 	}
 	o.Bots, o.Dial = withHouses(o.Bots, o.Dial)
-	o.Stream, o.Beacon = match.TrialStream, nil
+	o.Stream, o.Beacon, o.Logger = match.TrialStream, nil, a.logger.With("trial", true)
 	o.Publish = func(context.Context, ladder.Seating) error { return nil } // no ladder contains the seating of a trial
 	return &trialPlayer{runner, referee.New(o)}
 }
