@@ -1,6 +1,7 @@
 package referee
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"sync"
@@ -18,8 +19,9 @@ import (
 // decision, it always chooses the same answer. The test fails if the referee sends a
 // decision before it has stored the events that led to it.
 type legalBot struct {
-	t   *testing.T
-	log eventstore.Log
+	t      *testing.T
+	log    eventstore.Log
+	stream eventstore.StreamID // empty: the match's stream
 
 	mu   sync.Mutex
 	m    match.Match
@@ -34,7 +36,7 @@ func (o *legalBot) now() match.Match {
 }
 
 func (o *legalBot) fold() match.Match {
-	for r, err := range o.log.Read(context.Background(), "match-"+testMatch, o.next, eventstore.ReadOptions{}) {
+	for r, err := range o.log.Read(context.Background(), cmp.Or(o.stream, "match-"+testMatch), o.next, eventstore.ReadOptions{}) {
 		require.NoError(o.t, err)
 		e, err := match.Decode(r.Type, r.Data)
 		require.NoError(o.t, err)

@@ -211,3 +211,24 @@ func (f *fixture) playedMs() (ms int64) {
 	}
 	return ms
 }
+
+// A trial is a match in a stream of its own.
+func TestStreamOfATrial(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		r := f.referee("player")
+		r.options.Stream, f.legal.stream = match.TrialStream, "trial-"+testMatch
+		require.False(t, r.Playing(testMatch))
+		r.Play(f.seating())
+		require.True(t, r.Playing(testMatch))
+		r.Wait()
+		require.False(t, r.Playing(testMatch))
+		require.Empty(t, f.events(), "the stream of a match")
+		var last string
+		for e, err := range f.log.Log.Read(t.Context(), "trial-"+testMatch, 0, eventstore.ReadOptions{}) {
+			require.NoError(t, err)
+			last = e.Type
+		}
+		require.Equal(t, match.GameEnded{}.EventType(), last)
+		require.Len(t, f.ladder.finished, 1)
+	})
+}
