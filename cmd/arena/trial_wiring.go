@@ -95,7 +95,7 @@ func withHouses(bots func(string) (directory.Bot, bool), dial referee.Dial) (fun
 		if err != nil {
 			return nil, referee.Accepted{}, err
 		}
-		return &houseLine{player: player, receive: receive}, referee.Accepted{}, nil
+		return &houseLine{player: player, receive: receive}, referee.Accepted{Version: housebot.Version}, nil
 	}
 }
 
