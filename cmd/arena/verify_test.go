@@ -65,7 +65,7 @@ func TestAuditorVerifiesAnArena(t *testing.T) {
 		out, errOut, status := call(append([]string{"verify", "--eventstore", log}, args...)...)
 		require.Zero(t, status, errOut)
 		require.Regexp(t, `(?m)^rating +\d+ correct$`, out)
-		require.Regexp(t, `(?m)^seed key +not checked: the key is in use`, out)
+		require.Regexp(t, `(?m)^seed key +not checked: the key is not published yet`, out)
 	}
 	out, errOut, status := call("verify", "--ladder", "standard", "--eventstore", log, "--head", head)
 	require.Zero(t, status, errOut)
