@@ -1,9 +1,11 @@
 // Package health is the read model of the bots' health: the state of each bot, its
-// latest error, and what went wrong in its last matches. Only a bot's owner may see
+// latest error, and what went wrong in its last matches. The model also keeps each
+// owner's events, such as a bot that became unreachable. Only a bot's owner may see
 // them. The rules are in domain/health.
 package health
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	_ "embed" // the schema
@@ -12,10 +14,12 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"hexarena/domain/health"
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
+	"hexarena/domain/owner"
 	"hexarena/eventstore"
 	"hexarena/projections"
 )
@@ -37,15 +41,16 @@ func (h *Health) Name() string { return "health" }
 var tables string
 
 // Schema implements projections.Model.
-func (h *Health) Schema() projections.Schema { return projections.Schema{Version: 1, Tables: tables} }
+func (h *Health) Schema() projections.Schema { return projections.Schema{Version: 2, Tables: tables} }
 
 // Filter implements projections.Model. It leaves out the actions, which are most of a
 // match (docs/adr/0044-health-counts-failed-dials.md).
 func (h *Health) Filter() eventstore.Filter {
 	return eventstore.Filter{
-		StreamPrefixes: []string{ladder.StreamPrefix, match.StreamPrefix, match.DetailsPrefix},
+		StreamPrefixes: []string{ladder.StreamPrefix, match.StreamPrefix, match.DetailsPrefix, owner.AccountPrefix},
 		Types: []string{
-			ladder.RatingsChanged{}.EventType(), ladder.MatchVoided{}.EventType(),
+			owner.BotRegistered{}.EventType(), owner.BotRenamed{}.EventType(), owner.BotPaused{}.EventType(), owner.Deleted{}.EventType(),
+			ladder.TablesSeated{}.EventType(), ladder.RatingsChanged{}.EventType(), ladder.MatchVoided{}.EventType(),
 			match.Started{}.EventType(), match.Claimed{}.EventType(),
 			match.DecisionTimedOut{}.EventType(), match.AnswerRejected{}.EventType(), match.SeatResigned{}.EventType(),
 			match.TimeoutExplained{}.EventType(), match.LateAnswerReceived{}.EventType(),
@@ -81,67 +86,112 @@ func (h *Health) Apply(tx *projections.Tx, r eventstore.Recorded) error {
 	if err != nil {
 		return err
 	}
+	f := fact{tx, r.Position, meta.At}
 	stream := string(r.Stream)
 	if id, ok := strings.CutPrefix(stream, match.DetailsPrefix); ok {
-		return explain(tx, id, r)
+		return explain(f, id, r)
 	}
 	if id, ok := strings.CutPrefix(stream, match.StreamPrefix); ok {
-		return applyMatch(tx, id, r, meta)
+		return applyMatch(f, id, r, meta)
+	}
+	if strings.HasPrefix(stream, owner.AccountPrefix) {
+		return applyAccount(f, r)
 	}
 	e, err := ladder.Decode(r.Type, r.Data)
 	if err != nil {
 		return err
 	}
-	return applyLadder(tx, e, meta)
+	return applyLadder(f, e)
 }
 
-func applyLadder(tx *projections.Tx, e ladder.Event, meta eventstore.Metadata) error {
+// fact is where and when an event of the log is applied.
+type fact struct {
+	tx       *projections.Tx
+	position eventstore.Position
+	at       time.Time
+}
+
+func applyLadder(f fact, e ladder.Event) error {
 	switch e := e.(type) {
+	case ladder.TablesSeated:
+		return seat(f, e.Tables)
 	case ladder.RatingsChanged:
-		missed := map[string]bool{}
-		for _, s := range e.Seats {
-			missed[s.BotID] = s.Missed
-		}
-		p, err := find(tx, e.MatchID)
-		if err != nil {
-			return err
-		}
-		return p.end(tx, func(bot string, b *health.Bot) { b.Ended(e.MatchID, missed[bot], false, meta.At) })
+		return complete(f, e)
 	case ladder.MatchVoided:
-		p, err := find(tx, e.MatchID)
-		if errors.Is(err, errNotStarted) {
-			return nil // the bots were never asked
-		}
-		if err != nil {
-			return err
-		}
-		return p.end(tx, func(_ string, b *health.Bot) { b.Ended(e.MatchID, false, true, meta.At) })
+		return abort(f, e)
 	}
 	return nil
 }
 
-func applyMatch(tx *projections.Tx, id string, r eventstore.Recorded, meta eventstore.Metadata) error {
+func seat(f fact, tables []ladder.Table) error {
+	for _, t := range tables {
+		list, err := json.Marshal(t.Bots)
+		if err != nil {
+			return err
+		}
+		if err := f.tx.Exec("INSERT INTO playing (match, seated, claims) VALUES (?, ?, 0)", t.MatchID, string(list)); err != nil {
+			return err
+		}
+		for _, bot := range t.Bots {
+			if err := f.tell(bot, Event{Type: BotSeated, MatchID: t.MatchID}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func complete(f fact, e ladder.RatingsChanged) error {
+	p, err := find(f.tx, e.MatchID)
+	if err != nil {
+		return err
+	}
+	missed := map[string]bool{}
+	for _, s := range e.Seats {
+		missed[s.BotID] = s.Missed
+		if err := f.tell(s.BotID, Event{Type: MatchCompleted, MatchID: e.MatchID, Placement: s.Placement, Missed: s.Missed}); err != nil {
+			return err
+		}
+	}
+	return p.end(f, func(bot string, b *health.Bot) { b.Ended(e.MatchID, missed[bot], false, f.at) })
+}
+
+func abort(f fact, e ladder.MatchVoided) error {
+	p, err := find(f.tx, e.MatchID)
+	never := errors.Is(err, errNotStarted) // the bots were never asked
+	if err != nil && !never {
+		return err
+	}
+	for _, bot := range p.seated {
+		if err := f.tell(bot, Event{Type: MatchAborted, MatchID: e.MatchID, Reason: e.Why}); err != nil {
+			return err
+		}
+	}
+	return p.end(f, func(_ string, b *health.Bot) { b.Ended(e.MatchID, false, true, f.at) })
+}
+
+func applyMatch(f fact, id string, r eventstore.Recorded, meta eventstore.Metadata) error {
 	e, err := match.Decode(r.Type, r.Data)
 	if err != nil {
 		return err
 	}
 	if e, ok := e.(match.Started); ok {
-		return start(tx, id, e)
+		return start(f.tx, id, e)
 	}
-	p, err := find(tx, id)
+	p, err := find(f.tx, id)
 	if err != nil {
 		return err
 	}
 	seq := int(r.Revision) - p.claims // MatchStarted has no seq either, and has revision 0
 	switch e := e.(type) {
 	case match.Claimed:
-		return tx.Exec("UPDATE playing SET claims = claims + 1 WHERE match = ?", id)
+		return f.tx.Exec("UPDATE playing SET claims = claims + 1 WHERE match = ?", id)
 	case match.DecisionTimedOut:
-		return p.change(tx, e.Seat, func(b *health.Bot) { b.TimedOut(id, e, seq, failedDials(meta, e.Seat), meta.At) })
+		return p.change(f, e.Seat, func(b *health.Bot) { b.TimedOut(id, e, seq, failedDials(meta, e.Seat), f.at) })
 	case match.AnswerRejected:
-		return p.change(tx, e.Seat, func(b *health.Bot) { b.Rejected(id, e, seq, meta.At) })
+		return p.change(f, e.Seat, func(b *health.Bot) { b.Rejected(id, e, seq, f.at) })
 	case match.SeatResigned:
-		return p.change(tx, e.Seat, func(b *health.Bot) { b.Resigned(id, meta.At) })
+		return p.change(f, e.Seat, func(b *health.Bot) { b.Resigned(id, f.at) })
 	}
 	return nil
 }
@@ -154,7 +204,7 @@ func failedDials(meta eventstore.Metadata, seat int) int {
 }
 
 // explain applies a detail. It ignores details of earlier errors.
-func explain(tx *projections.Tx, id string, r eventstore.Recorded) error {
+func explain(f fact, id string, r eventstore.Recorded) error {
 	e, err := match.DecodeDetail(r.Type, r.Data)
 	if err != nil {
 		return err
@@ -167,11 +217,11 @@ func explain(tx *projections.Tx, id string, r eventstore.Recorded) error {
 		decision = e.Decision
 	}
 	var bot string
-	found, err := tx.Find("SELECT bot FROM bots WHERE failed = ?", []any{failed(id, decision)}, &bot)
+	found, err := f.tx.Find("SELECT bot FROM bots WHERE failed = ?", []any{failed(id, decision)}, &bot)
 	if err != nil || !found {
 		return err
 	}
-	return change(tx, bot, func(b *health.Bot) { b.Explained(id, e) })
+	return change(f, bot, id, func(b *health.Bot) { b.Explained(id, e) })
 }
 
 func start(tx *projections.Tx, id string, e match.Started) error {
@@ -183,13 +233,14 @@ func start(tx *projections.Tx, id string, e match.Started) error {
 	if err != nil {
 		return err
 	}
-	return tx.Exec("INSERT INTO playing (match, bots, claims) VALUES (?, ?, 0)", id, string(list))
+	return tx.Exec("INSERT INTO playing (match, bots, claims) VALUES (?, ?, 0) ON CONFLICT (match) DO UPDATE SET bots = excluded.bots", id, string(list))
 }
 
 // playing is a match that no ladder has closed.
 type playing struct {
 	match  string
-	bots   []string // by seat
+	seated []string // in the order of the table
+	bots   []string // by seat; nil before the match has started
 	claims int
 }
 
@@ -197,46 +248,50 @@ var errNotStarted = errors.New("the match never started")
 
 func find(tx *projections.Tx, id string) (playing, error) {
 	p := playing{match: id}
-	var bots string
-	found, err := tx.Find("SELECT bots, claims FROM playing WHERE match = ?", []any{id}, &bots, &p.claims)
-	if err == nil && !found {
-		err = fmt.Errorf("match %s: %w", id, errNotStarted)
-	}
+	var seated, bots string
+	_, err := tx.Find("SELECT coalesce(seated, '[]'), coalesce(bots, 'null'), claims FROM playing WHERE match = ?", []any{id}, &seated, &bots, &p.claims)
 	if err != nil {
 		return p, err
 	}
-	return p, json.Unmarshal([]byte(bots), &p.bots)
+	if err := errors.Join(json.Unmarshal([]byte(cmp.Or(seated, "[]")), &p.seated), json.Unmarshal([]byte(cmp.Or(bots, "null")), &p.bots)); err != nil {
+		return p, err
+	}
+	if p.bots == nil {
+		return p, fmt.Errorf("match %s: %w", id, errNotStarted)
+	}
+	return p, nil
 }
 
 // change folds a fact of a seat.
-func (p playing) change(tx *projections.Tx, seat int, fold func(*health.Bot)) error {
+func (p playing) change(f fact, seat int, fold func(*health.Bot)) error {
 	if seat < 0 || seat >= len(p.bots) {
 		return fmt.Errorf("match %s has %d seats, but no seat %d", p.match, len(p.bots), seat)
 	}
-	return change(tx, p.bots[seat], fold)
+	return change(f, p.bots[seat], p.match, fold)
 }
 
 // end folds the end of the match for each of its bots.
-func (p playing) end(tx *projections.Tx, fold func(bot string, b *health.Bot)) error {
+func (p playing) end(f fact, fold func(bot string, b *health.Bot)) error {
 	for _, bot := range p.bots {
-		if err := change(tx, bot, func(b *health.Bot) { fold(bot, b) }); err != nil {
+		if err := change(f, bot, p.match, func(b *health.Bot) { fold(bot, b) }); err != nil {
 			return err
 		}
 	}
-	return tx.Exec("DELETE FROM playing WHERE match = ?", p.match)
+	return f.tx.Exec("DELETE FROM playing WHERE match = ?", p.match)
 }
 
-// change folds a fact of a bot.
-func change(tx *projections.Tx, bot string, fold func(*health.Bot)) error {
+// change folds a fact of a bot, and tells the owner if the bot's state has changed.
+func change(f fact, bot, matchID string, fold func(*health.Bot)) error {
 	b := health.Bot{State: health.Untested}
 	var text string
-	found, err := tx.Find("SELECT health FROM bots WHERE bot = ?", []any{bot}, &text)
+	found, err := f.tx.Find("SELECT health FROM bots WHERE bot = ?", []any{bot}, &text)
 	if err == nil && found {
 		b, err = decode(text)
 	}
 	if err != nil {
 		return err
 	}
+	before := b.State
 	fold(&b)
 	stored, err := json.Marshal(b)
 	if err != nil {
@@ -246,8 +301,12 @@ func change(tx *projections.Tx, bot string, fold func(*health.Bot)) error {
 	if b.LastError != nil {
 		latest = failed(b.LastError.MatchID, b.LastError.Decision)
 	}
-	return tx.Exec("INSERT INTO bots (bot, failed, health) VALUES (?, ?, ?) ON CONFLICT (bot) DO UPDATE SET failed = excluded.failed, health = excluded.health",
+	err = f.tx.Exec("INSERT INTO bots (bot, failed, health) VALUES (?, ?, ?) ON CONFLICT (bot) DO UPDATE SET failed = excluded.failed, health = excluded.health",
 		bot, latest, string(stored))
+	if err != nil {
+		return err
+	}
+	return f.tellState(bot, matchID, before, b)
 }
 
 func decode(text string) (b health.Bot, err error) {
