@@ -49,6 +49,7 @@ func TestAccess(t *testing.T) {
 	}{
 		"get-me":             {"GET", "/me", nil, owner.AccountRead, 200},
 		"patch-me":           {"PATCH", "/me", "{}", owner.AccountWrite, 200},
+		"stream-my-events":   {"GET", "/me/events", nil, owner.BotsRead, 503}, // this arena has no events
 		"delete-me":          {"DELETE", "/me", nil, "", 204},
 		"sign-out":           {"POST", "/sign-out", nil, "", 204},
 		"list-keys":          {"GET", "/keys", nil, owner.KeysRead, 200},

@@ -74,7 +74,7 @@ type Directory interface {
 	Wait(ctx context.Context, p eventstore.Position) error
 }
 
-// Options configure a Server. These fields are optional: Health, Beacon, SeedKey,
+// Options configure a Server. These fields are optional: Health, Events, Beacon, SeedKey,
 // SecurityContact, Limits and TrustedProxies. SignedLog is optional too, but needs
 // SignHead, Checkpoint, Cosigned and LadderKey.
 type Options struct {
@@ -89,6 +89,7 @@ type Options struct {
 	Live           Live
 	Queue          Queue
 	Health         Health    // nil if the arena does not know the health of bots
+	Events         Events    // if nil, GET /me/events is refused with 503
 	SignedLog      SignedLog // nil if the arena has no signed log
 	SignHead       func(mode string, size uint64, root []byte) ([]byte, error)
 	Checkpoint     func(mode string) (size uint64, signed []byte, err error) // the newest signed head of a mode's ladder tree

@@ -160,7 +160,7 @@ func (e *endpoint) class(c *call) ratelimit.Class {
 
 func (e *endpoint) readsMatches() bool {
 	return strings.Contains(e.path, "/trials/") || strings.HasPrefix(e.path, "/matches") || strings.HasPrefix(e.path, "/live") ||
-		strings.HasSuffix(e.path, "/history") || strings.HasSuffix(e.path, "/decisions") || strings.HasSuffix(e.path, "/events")
+		strings.HasSuffix(e.path, "/history") || strings.HasSuffix(e.path, "/decisions") || e.id == "list-ladder-events"
 }
 
 // The function always returns true: every call to the endpoint makes the arena connect

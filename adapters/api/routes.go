@@ -27,6 +27,7 @@ func (s *Server) registerEndpoints() {
 	register(s, endpoint{id: "get-me", route: "GET /me", scope: owner.AccountRead}, s.getMe)
 	register(s, endpoint{id: "patch-me", route: "PATCH /me", scope: owner.AccountWrite}, s.patchMe)
 	register(s, endpoint{id: "delete-me", route: "DELETE /me", session: true}, s.deleteMe)
+	register(s, endpoint{id: "stream-my-events", route: "GET /me/events", scope: owner.BotsRead, text: eventStream}, s.streamEvents)
 
 	register(s, endpoint{id: "list-keys", route: "GET /keys", scope: owner.KeysRead}, s.listKeys)
 	register(s, endpoint{id: "register-key", route: "POST /keys", status: http.StatusCreated, scope: owner.KeysWrite}, s.registerKey)

@@ -12,7 +12,9 @@ import (
 	"hexarena/adapters/api"
 	"hexarena/domain/health"
 	"hexarena/domain/ladder"
+	"hexarena/eventstore"
 	"hexarena/projections"
+	ownerevents "hexarena/projections/health"
 	"hexarena/projections/leaderboard"
 	"hexarena/projections/matches"
 )
@@ -47,6 +49,16 @@ func (stopped) Places(context.Context, string, []ladder.Candidate) ([]api.Place,
 
 func (stopped) Of(string) (health.Bot, error) { return health.Bot{}, errStopped }
 
+func (stopped) After(string, ownerevents.ID) (int64, error) { return 0, errStopped }
+
+func (stopped) Newest(string) (ownerevents.ID, int64, error) { return ownerevents.ID{}, 0, errStopped }
+
+func (stopped) Events(string, int64, int) ([]ownerevents.Event, error) { return nil, errStopped }
+
+func (stopped) Wait(context.Context, eventstore.Position) error { return errStopped }
+
+func (stopped) Changed() <-chan struct{} { return nil }
+
 func (stopped) NextTick(time.Time) time.Time { return time.Time{} }
 
 func (stopped) Rows(string) ([]leaderboard.Row, error) { return nil, errStopped }
@@ -64,7 +76,7 @@ func (stopped) History(string) (api.BotHistory, bool, error) {
 // these responses with the OpenAPI document.
 func TestStoppedReadModelsAnswer503(t *testing.T) {
 	a := newArena(t, func(o *api.Options) {
-		o.Matches, o.Leaderboard, o.Queue, o.Health = stopped{}, stopped{}, stopped{}, stopped{}
+		o.Matches, o.Leaderboard, o.Queue, o.Health, o.Events = stopped{}, stopped{}, stopped{}, stopped{}, stopped{}
 	})
 	for _, path := range []string{
 		"/matches", "/matches/m", "/matches/m/frames", "/live/m", "/live/m/stream",
@@ -76,6 +88,8 @@ func TestStoppedReadModelsAnswer503(t *testing.T) {
 	bot := ada.newBot("Lovelace", "standard")
 	ada.do(http.MethodGet, "/bots/"+bot+"/matches/m/decisions", nil).is(http.StatusServiceUnavailable, "out_of_date")
 	ada.do(http.MethodGet, "/bots/"+bot+"/decisions", nil).is(http.StatusServiceUnavailable, "out_of_date")
+	ada.do(http.MethodGet, "/me/events", nil).is(http.StatusServiceUnavailable, "out_of_date")
+	ada.do(http.MethodGet, "/me/events", nil, lastEventID("1.1")).is(http.StatusServiceUnavailable, "out_of_date")
 	ada.do(http.MethodGet, "/bots", nil).is(http.StatusOK)
 	shown := ada.do(http.MethodGet, "/bots/"+bot, nil).is(http.StatusOK).json
 	require.Equal(t, []any{nil, nil}, []any{shown["health"], shown["seating"]}, "owners can still manage their bots")

@@ -22,9 +22,9 @@ const (
 	stopTime = time.Second
 	// lastTime is how long the write that ends a stream may take.
 	lastTime = time.Second
-	// paceAll is the minimum time between two writes to a stream of all matches. If
-	// many matches are running, records arrive faster than that, so each write sends
-	// many records.
+	// paceAll is the minimum time between two writes to a stream of all matches, and to
+	// a stream of an owner's events. If many matches are running, records arrive faster
+	// than that, so each write sends many records.
 	paceAll = 250 * time.Millisecond
 	// streamBuffer is how many bytes the operating system may buffer for a reader. If
 	// more bytes are waiting, the reader is too slow, and its stream skips to the

@@ -20,7 +20,7 @@ type Problem struct {
 
 // FieldError describes one invalid field.
 type FieldError struct {
-	In      string `json:"in" enum:"body,query,path"`
+	In      string `json:"in" enum:"body,query,path,header"`
 	Field   string `json:"field" doc:"The field's name in the request; empty if the error concerns the whole request."`
 	Message string `json:"message" doc:"A human-readable explanation."`
 }

@@ -141,8 +141,8 @@ func (r rankings) History(botID string) (api.BotHistory, bool, error) {
 	return api.BotHistory{History: h, Name: b.Name, Owner: r.directory.Handle(b.OwnerID)}, ok, cmp.Or(r.err(), err)
 }
 
-// botHealth gives the API access to the health of bots. It returns an error once its
-// runner has stopped.
+// botHealth gives the API access to the health of bots and to the events of their
+// owners. Its methods return an error once its runner has stopped.
 type botHealth struct {
 	*health.Health
 	runner *projections.Runner
@@ -152,6 +152,26 @@ type botHealth struct {
 func (h botHealth) Of(botID string) (botstate.Bot, error) {
 	b, err := h.Health.Of(botID)
 	return b, cmp.Or(h.runner.Err(), err)
+}
+
+// Wait implements api.Events.
+func (h botHealth) Wait(ctx context.Context, p eventstore.Position) error {
+	return h.runner.Wait(ctx, p)
+}
+
+// Changed implements api.Events.
+func (h botHealth) Changed() <-chan struct{} { return h.runner.Changed() }
+
+// Newest implements api.Events.
+func (h botHealth) Newest(ownerID string) (health.ID, int64, error) {
+	id, n, err := h.Health.Newest(ownerID)
+	return id, n, cmp.Or(h.runner.Err(), err)
+}
+
+// Events implements api.Events.
+func (h botHealth) Events(ownerID string, n int64, limit int) ([]health.Event, error) {
+	list, err := h.Health.Events(ownerID, n, limit)
+	return list, cmp.Or(h.runner.Err(), err)
 }
 
 // spread implements web.Options.Spread. Pages do not show an unknown spread.

@@ -32,25 +32,25 @@ const KeptEvents = 10_000
 // Event tells an owner what happened to one of their bots (docs/protocol.md, "Events
 // for owners"). It depends only on the log up to the position in its id.
 type Event struct {
-	ID        string      `json:"id" doc:"Where the event is in the log: a position, a dot and a number from 1."`
-	Type      string      `json:"type" enum:"bot.seated,bot.failing,bot.unreachable,bot.recovered,bot.paused,match.completed,match.aborted"`
-	At        string      `json:"at" format:"date-time"`
+	ID        string      `json:"id"` // see ID
+	Type      string      `json:"type"`
+	At        string      `json:"at"` // as match.TimeFormat
 	BotID     string      `json:"botId"`
-	BotName   string      `json:"botName" doc:"The bot's name at that time."`
-	Mode      string      `json:"mode" enum:"standard,parley"`
-	MatchID   string      `json:"matchId,omitempty" doc:"Absent if the bot was paused."`
-	Placement int         `json:"placement,omitempty" minimum:"1" doc:"Only if the match was completed."`
-	Missed    bool        `json:"missed,omitempty" doc:"True if the bot sent no answer in the completed match."`
-	Error     *EventError `json:"error,omitempty" doc:"The latest failed decision. Only if the bot is failing or unreachable."`
-	By        string      `json:"by,omitempty" enum:"owner,operator,misses" doc:"Who paused the bot."`
-	Reason    string      `json:"reason,omitempty" doc:"Why the match was aborted, or why the operator suspended the bot."`
+	BotName   string      `json:"botName"` // at that time
+	Mode      string      `json:"mode"`
+	MatchID   string      `json:"matchId,omitempty"`   // absent if the bot was paused
+	Placement int         `json:"placement,omitempty"` // only of a completed match
+	Missed    bool        `json:"missed,omitempty"`    // true if the bot sent no answer in the completed match
+	Error     *EventError `json:"error,omitempty"`     // only of a bot that is failing or unreachable
+	By        string      `json:"by,omitempty"`        // who paused the bot: see owner.BotPaused
+	Reason    string      `json:"reason,omitempty"`    // why the match was aborted, or why the operator suspended the bot
 }
 
 // EventError is the latest failed decision at the time of an Event. Later details do
 // not change it.
 type EventError struct {
 	MatchID string `json:"matchId"`
-	Seq     int    `json:"seq" minimum:"1"`
+	Seq     int    `json:"seq"`
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }

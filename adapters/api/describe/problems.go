@@ -24,6 +24,7 @@ const exampleID = "73f4345f-3dbd-40fb-9dc5-459eaec013d9"
 var ownErrors = map[string][]error{
 	"patch-me":            {owner.ErrHandleTaken},
 	"delete-me":           {owner.ErrOwnerSuspended, problem.ExampleConflict},
+	"stream-my-events":    {projections.ErrStopped, eventstore.ErrUnavailable, problem.ErrEventGone},
 	"confirm-sign-in":     {owner.ErrLinkInvalid, eventstore.ErrUnavailable, problem.ExampleConflict},
 	"sign-out":            {problem.ExampleConflict},
 	"register-key":        {owner.ErrKeyLimit, owner.ErrKeyExists, owner.ErrProofNeeded, owner.ErrScopeMissing, projections.ErrStopped},

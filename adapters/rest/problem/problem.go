@@ -37,6 +37,7 @@ var (
 	ErrNotFound         = errors.New("the requested resource does not exist")
 	ErrRateLimited      = errors.New("too many calls")
 	ErrBotInMatch       = errors.New("the bot is still in a match: wait until the match has ended")
+	ErrEventGone        = errors.New("the event that Last-Event-ID names is older than the events that the arena keeps: send 0 to get all that it keeps")
 	ErrBusy             = errors.New("too many expensive calls at the same time: try again")
 )
 
@@ -64,6 +65,7 @@ var table = Table{
 	{ErrSessionNeeded, http.StatusForbidden, "session_needed"},
 	{owner.ErrScopeMissing, http.StatusForbidden, "scope_exceeded"},
 	{owner.ErrOwnerSuspended, http.StatusForbidden, "suspended"},
+	{ErrEventGone, http.StatusGone, "event_gone"},
 	{ErrMediaType, http.StatusUnsupportedMediaType, "unsupported_media_type"},
 	{ErrMalformed, http.StatusBadRequest, "malformed"},
 	{ErrUnexpectedBody, http.StatusBadRequest, "unexpected_body"},
@@ -108,6 +110,11 @@ func InvalidField(name, message string) *InvalidInput {
 // InvalidQuery returns an error about one query parameter.
 func InvalidQuery(name, message string) error {
 	return &InvalidInput{[]rest.FieldError{{In: "query", Field: name, Message: message}}}
+}
+
+// InvalidHeader returns an error about one header.
+func InvalidHeader(name, message string) error {
+	return &InvalidInput{[]rest.FieldError{{In: "header", Field: name, Message: message}}}
 }
 
 // WithDetail returns an error with the given detail, and with the status and the code

@@ -1,0 +1,185 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/adapters/api"
+	"hexarena/domain/ladder"
+	"hexarena/domain/owner"
+	"hexarena/eventstore"
+	"hexarena/projections"
+	"hexarena/projections/arenatest"
+	"hexarena/projections/health"
+)
+
+// ownersEvents connects the model to its runner, as cmd/arena does.
+type ownersEvents struct {
+	*health.Health
+	runner *projections.Runner
+}
+
+func (e ownersEvents) Wait(ctx context.Context, p eventstore.Position) error {
+	return e.runner.Wait(ctx, p)
+}
+
+func (e ownersEvents) Changed() <-chan struct{} { return e.runner.Changed() }
+
+// newEventsArena returns an arena with events, and a journal that lets them follow the
+// log.
+func newEventsArena(t *testing.T) (*arena, journal) {
+	t.Helper()
+	var runner *projections.Runner
+	a := newArena(t, func(o *api.Options) {
+		model := health.New()
+		runner = arenatest.Follow(t, o.Log, model)
+		o.Events = ownersEvents{model, runner}
+	})
+	require.NoError(t, runner.Sync(t.Context()))
+	return a, journal{t, a.log, runner}
+}
+
+// follow opens the client's stream of events.
+func (c *client) follow(lastID string) *listener {
+	c.t.Helper()
+	l := c.listen("/me/events", lastEventID(lastID), func(r *http.Request) { r.AddCookie(c.cookie) })
+	require.Equal(c.t, http.StatusOK, l.StatusCode)
+	require.Equal(c.t, "text/event-stream", l.Header.Get("Content-Type"))
+	return l
+}
+
+// record returns the next record of a stream that is not a comment.
+func (l *listener) record() string {
+	l.t.Helper()
+	var text strings.Builder
+	for {
+		line, err := l.lines.ReadString('\n')
+		require.NoError(l.t, err)
+		switch {
+		case line != "\n" && line[0] != ':':
+			text.WriteString(line)
+		case text.Len() > 0:
+			return text.String()
+		}
+	}
+}
+
+// told returns the next event of a stream.
+func (l *listener) told() (e health.Event) {
+	l.t.Helper()
+	text := l.record()
+	_, data, _ := strings.Cut(text, "data: ")
+	require.NoError(l.t, json.Unmarshal([]byte(data), &e), text)
+	require.Equal(l.t, fmt.Sprintf("event: %s\nid: %s\ndata: %s", e.Type, e.ID, data), text)
+	return e
+}
+
+// seatAndVoid appends the seating of bots, and the end of their match, which never
+// started.
+func (j journal) seatAndVoid(matchID string, bots ...string) {
+	j.t.Helper()
+	at := eventstore.Metadata{At: time.Date(2026, 9, 6, 13, 0, 0, 0, time.UTC)}
+	j.append(ladder.Stream(ladder.Standard), at, ladder.TablesSeated{Tables: []ladder.Table{{MatchID: matchID, Bots: bots}}})
+	j.append(ladder.Stream(ladder.Standard), at, ladder.MatchVoided{MatchID: matchID, Why: ladder.WhyBeacon})
+}
+
+func TestEventsForOwners(t *testing.T) {
+	a, j := newEventsArena(t)
+	ada, bob := a.signIn("ada@example.org"), a.signIn("bob@example.org")
+	first, second := ada.newBot("first", ladder.Standard), ada.newBot("second", ladder.Standard)
+	his := bob.newBot("his", ladder.Standard)
+	require.NoError(t, j.sync.Sync(t.Context()))
+
+	open := ada.follow("")
+	require.Equal(t, "id: 0\n", open.record(), "the id of no event")
+	j.seatAndVoid("m", first, second, his)
+	want := []health.Event{open.told(), open.told(), open.told(), open.told()}
+	for i, e := range want {
+		require.Equal(t, []string{"2026-09-06T13:00:00.000Z", "m", ladder.Standard}, []string{e.At, e.MatchID, e.Mode})
+		require.Equal(t, []string{first, second}[i%2], e.BotID)
+		require.Equal(t, []string{health.BotSeated, health.MatchAborted}[i/2], e.Type)
+		require.Equal(t, []string{"", ladder.WhyBeacon}[i/2], e.Reason)
+	}
+	ada.do(http.MethodPatch, "/bots/"+first, `{"status":"paused"}`).is(http.StatusOK)
+	require.NoError(t, j.sync.Sync(t.Context()))
+	paused := open.told()
+	require.Equal(t, []string{health.BotPaused, "first", owner.ByOwner}, []string{paused.Type, paused.BotName, paused.By})
+	want = append(want, paused)
+
+	for i := range want {
+		again := ada.follow(want[i].ID)
+		for _, e := range want[i+1:] {
+			require.Equal(t, e, again.told())
+		}
+	}
+	all := ada.follow("0")
+	for _, e := range want {
+		require.Equal(t, e, all.told())
+	}
+	require.Equal(t, "id: "+paused.ID+"\n", ada.follow("").record())
+	require.Equal(t, his, bob.follow("0").told().BotID)
+
+	for name, id := range map[string]string{
+		"not an id": "x", "no event": want[0].ID + "0", "the end of another log": "9999999.1",
+	} {
+		got := ada.do(http.MethodGet, "/me/events", nil, lastEventID(id)).is(http.StatusUnprocessableEntity, "invalid")
+		require.Equal(t, "Last-Event-ID must be 0 or the id of one of your events", got.json["detail"], name)
+	}
+}
+
+// A reader gets more events than one read of the rows returns. An id that is older than
+// the kept events is refused.
+func TestManyEventsAndEventsThatAreGone(t *testing.T) {
+	a, j := newEventsArena(t)
+	ada := a.signIn("ada@example.org")
+	bot := ada.newBot("first", ladder.Standard)
+	id := ada.do(http.MethodGet, "/me", nil).is(http.StatusOK).json["id"].(string)
+	pause := func(n int) {
+		j.append(owner.AccountStream(id), eventstore.Metadata{}, slices.Repeat([]eventstore.Typed{owner.BotPaused{BotID: bot, By: owner.ByMisses}}, n)...)
+	}
+	pause(1200)
+	l := ada.follow("0")
+	seen := map[string]bool{}
+	var first, latest string
+	for range 1200 {
+		latest = l.told().ID
+		if first == "" {
+			first = latest
+		}
+		seen[latest] = true
+	}
+	require.Len(t, seen, 1200)
+	l.stop()
+	for range health.KeptEvents / 2500 {
+		pause(2500)
+	}
+	got := ada.do(http.MethodGet, "/me/events", nil, lastEventID(first)).is(http.StatusGone, "event_gone")
+	require.Contains(t, got.json["detail"], "older than the events that the arena keeps")
+	ada.do(http.MethodGet, "/me/events", nil, lastEventID(latest)).is(http.StatusGone, "event_gone")
+	require.False(t, seen[ada.follow("0").told().ID])
+}
+
+// A stream ends once its credentials are no longer valid.
+func TestEventsEndWithTheSession(t *testing.T) {
+	a, j := newEventsArena(t)
+	ada := a.signIn("ada@example.org")
+	bot := ada.newBot("first", ladder.Standard)
+	require.NoError(t, j.sync.Sync(t.Context()))
+	l := ada.follow("0")
+	j.seatAndVoid("m", bot, bot, bot)
+	l.told()
+	ada.do(http.MethodPost, "/sign-out", nil).is(http.StatusNoContent)
+	for range 5 {
+		l.told() // these may have been sent before the session ended
+	}
+	j.seatAndVoid("n", bot, bot, bot)
+	l.over()
+}
