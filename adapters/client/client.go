@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -32,6 +33,7 @@ type Options struct {
 	Base    string           // http(s)://host[:port]
 	Key     *Key             // if not nil, signs every request
 	Session string           // the session cookie as name=value; ignored if Key is set
+	Header  http.Header      // sent with every request
 	Now     func() time.Time // nil means time.Now
 }
 
@@ -107,6 +109,7 @@ func (c *Client) Open(ctx context.Context, method, path string, body any) (*http
 	if err != nil {
 		return nil, err
 	}
+	maps.Copy(request.Header, c.options.Header)
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}

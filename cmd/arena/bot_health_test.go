@@ -81,11 +81,17 @@ func (a *ailing) becomes(name, state string) rest.Bot {
 // The method shown returns the output of `arena bots show` for a bot.
 func (a *ailing) shown(name string) string {
 	a.t.Helper()
-	file := filepath.Join(a.t.TempDir(), "key.pem")
-	der, err := x509.MarshalPKCS8PrivateKey(a.owner.Key)
-	a.must(err)
-	a.must(os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600))
-	return command(a.t, "bots", "show", name, "--arena", a.base(), "--key", file, "--key-id", a.owner.KeyID)
+	return command(a.t, append([]string{"bots", "show", name}, a.as(a.owner)...)...)
+}
+
+// as returns the flags with which a command acts as an owner.
+func (s *testArena) as(o *demo.Owner) []string {
+	s.t.Helper()
+	file := filepath.Join(s.t.TempDir(), "key.pem")
+	der, err := x509.MarshalPKCS8PrivateKey(o.Key)
+	s.must(err)
+	s.must(os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600))
+	return []string{"--arena", s.base(), "--key", file, "--key-id", o.KeyID}
 }
 
 // dashboard signs the first owner in and returns the owner's dashboard.

@@ -1,5 +1,5 @@
 // Package remote contains the commands that call an arena over HTTP. The owners'
-// commands are sign-in, sign-out, me, bots, keys, matches and leaderboard. The
+// commands are sign-in, sign-out, me, bots, keys, matches, follow and leaderboard. The
 // operators' command is admin. All commands use the REST interface that is open to
 // any program. The package adapters/client makes and signs the calls. A profile file
 // stores the arena, the session and the key between commands.
@@ -13,6 +13,7 @@ type OwnerCmds struct {
 	Bots        botsCmd        `cmd:"" help:"Manage bots."`
 	Keys        keysCmd        `cmd:"" help:"Manage API keys."`
 	Matches     matchesCmd     `cmd:"" help:"List matches, the newest first."`
+	Follow      followCmd      `cmd:"" help:"Print what happens to your bots, as it happens, or run a command for it."`
 	Leaderboard leaderboardCmd `cmd:"" help:"Show a ladder."`
 }
 

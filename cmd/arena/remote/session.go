@@ -140,15 +140,21 @@ func (s *session) callAs(ctx context.Context, credentials client.Options, r requ
 		return client.Answer{}, err
 	}
 	answer, err := c.Call(ctx, r.method, r.path, r.body)
+	return answer, s.explained(err)
+}
+
+// explained shows a refusal (see showRefusal). If the credentials are no longer valid,
+// it adds what to do.
+func (s *session) explained(err error) error {
 	var refusal *client.Refusal
 	if !errors.As(err, &refusal) {
-		return answer, err
+		return err
 	}
 	s.showRefusal(refusal)
 	if refusal.Status == http.StatusUnauthorized && refusal.Code == "unauthenticated" {
-		return answer, fmt.Errorf("%w: your credentials expired or were revoked; run arena sign-in EMAIL", err)
+		return fmt.Errorf("%w: your credentials expired or were revoked; run arena sign-in EMAIL", err)
 	}
-	return answer, err
+	return err
 }
 
 // With --json, showRefusal prints the problem that the arena returned for a refused
