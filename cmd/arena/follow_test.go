@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/projections/arenatest"
 	"hexarena/projections/health"
@@ -109,6 +112,37 @@ func TestFollowHandlesEveryEvent(t *testing.T) {
 	}
 	require.Equal(t, 4, types[health.BotPaused])
 	t.Logf("%d matches, %d events, %d runs of the command", len(history.order), len(once), len(lines))
+}
+
+// An owner follows at two processes. Both send the same events with the same ids, and a
+// reader continues at the other one.
+func TestFollowAtAnotherProcess(t *testing.T) {
+	t.Parallel()
+	s := newTrialArena(t)
+	bot := s.registerPaused(s.ada, newTestBot(t, "good"), ladder.Standard)
+	other := s.registerPaused(s.ada, newTestBot(t, "other"), ladder.Standard)
+	trial := orderTrial(t, s.ada, bot)
+	dir := t.TempDir()
+	follow := func(at *testArena, flags ...string) *process {
+		args := append([]string{"follow", "--json"}, s.as(s.ada)...)
+		return launchIn(t, processOptions{dir: dir}, append(append(args, "--arena", at.base()), flags...)...)
+	}
+	const line = `(?s)^(.*"type":"trial.completed"[^\n]*\n)`
+	here, there := follow(s.testArena, "--all"), follow(s.peer, "--all")
+	events := here.await(line)[1]
+	require.Equal(t, events, there.await(line)[1])
+	require.Contains(t, events, `"trialId":"`+trial.ID+`","outcome":"completed"}`)
+
+	id := regexp.MustCompile(`"id":"([^"]+)"`).FindAllStringSubmatch(events, -1)
+	require.Len(t, id, 3, events)
+	s.must(os.WriteFile(filepath.Join(dir, "position"), fmt.Appendf(nil, `{"arena":%q,"lastId":%q}`, s.peer.base(), id[0][1]), 0o600))
+	_, rest, _ := strings.Cut(events, "\n")
+	require.Equal(t, rest, follow(s.peer, "--position", "position").await(line)[1])
+
+	s.must(s.ada.Call(t.Context(), http.MethodPatch, "/bots/"+other, map[string]string{"status": "active"}, nil))
+	s.must(s.ada.Call(t.Context(), http.MethodPatch, "/bots/"+other, map[string]string{"status": "paused"}, nil))
+	const next = `"outcome":"completed"\}\n(\{[^\n]*"type":"bot.paused"[^\n]*\n)`
+	require.Equal(t, here.await(next)[1], there.await(next)[1])
 }
 
 // Without --exec, the command prints the events. It refuses positions that it cannot

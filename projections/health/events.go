@@ -24,6 +24,7 @@ const (
 	BotPaused      = "bot.paused"
 	MatchCompleted = "match.completed"
 	MatchAborted   = "match.aborted"
+	TrialCompleted = "trial.completed"
 )
 
 // KeptEvents is how many events of an owner the model keeps, the newest ones.
@@ -38,12 +39,14 @@ type Event struct {
 	BotID     string      `json:"botId"`
 	BotName   string      `json:"botName"` // at that time
 	Mode      string      `json:"mode"`
-	MatchID   string      `json:"matchId,omitempty"`   // absent if the bot was paused
+	MatchID   string      `json:"matchId,omitempty"` // absent if the bot was paused or played a trial
+	TrialID   string      `json:"trialId,omitempty"`
 	Placement int         `json:"placement,omitempty"` // only of a completed match
 	Missed    bool        `json:"missed,omitempty"`    // true if the bot sent no answer in the completed match
 	Error     *EventError `json:"error,omitempty"`     // only of a bot that is failing or unreachable
 	By        string      `json:"by,omitempty"`        // who paused the bot: see owner.BotPaused
 	Reason    string      `json:"reason,omitempty"`    // why the match was aborted, or why the operator suspended the bot
+	Outcome   string      `json:"outcome,omitempty"`   // how the trial ended: see owner.TrialEnded
 }
 
 // EventError is the latest failed decision at the time of an Event. Later details do
@@ -167,6 +170,8 @@ func applyAccount(f fact, r eventstore.Recorded) error {
 		return f.tx.Exec("UPDATE owned SET name = ? WHERE bot = ?", e.Name, e.BotID)
 	case owner.BotPaused:
 		return f.tell(e.BotID, Event{Type: BotPaused, By: e.By, Reason: e.Reason})
+	case owner.TrialEnded:
+		return f.tell(e.BotID, Event{Type: TrialCompleted, TrialID: e.TrialID, Outcome: e.Outcome})
 	case owner.Deleted:
 		if err := f.tx.Exec("DELETE FROM owned WHERE owner = ?", ownerID); err != nil {
 			return err

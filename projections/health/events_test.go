@@ -62,6 +62,10 @@ func TestEventsOfABot(t *testing.T) {
 	require.Equal(t, []string{"operator", "spam", "Eva", ""}, []string{list[0].By, list[0].Reason, list[0].BotName, list[0].MatchID})
 	require.Equal(t, []string{"beacon", "operator"}, []string{list[2].Reason, list[4].Reason})
 
+	f.Own("eve", owner.TrialEnded{BotID: eve, TrialID: "t", Outcome: owner.TrialExpired})
+	tried := f.all("eve")[8]
+	require.Equal(t, []string{"trial.completed", "t", "expired", ""}, []string{tried.Type, tried.TrialID, tried.Outcome, tried.MatchID})
+
 	for range 4 {
 		f.Complete(ladder.Standard, table...)
 	}

@@ -49,7 +49,8 @@ func (h *Health) Filter() eventstore.Filter {
 	return eventstore.Filter{
 		StreamPrefixes: []string{ladder.StreamPrefix, match.StreamPrefix, match.DetailsPrefix, owner.AccountPrefix},
 		Types: []string{
-			owner.BotRegistered{}.EventType(), owner.BotRenamed{}.EventType(), owner.BotPaused{}.EventType(), owner.Deleted{}.EventType(),
+			owner.BotRegistered{}.EventType(), owner.BotRenamed{}.EventType(), owner.BotPaused{}.EventType(),
+			owner.TrialEnded{}.EventType(), owner.Deleted{}.EventType(),
 			ladder.TablesSeated{}.EventType(), ladder.RatingsChanged{}.EventType(), ladder.MatchVoided{}.EventType(),
 			match.Started{}.EventType(), match.Claimed{}.EventType(),
 			match.DecisionTimedOut{}.EventType(), match.AnswerRejected{}.EventType(), match.SeatResigned{}.EventType(),

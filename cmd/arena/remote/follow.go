@@ -263,6 +263,9 @@ func (f *subscriber) print(w io.Writer, e health.Event) {
 	if e.Reason != "" {
 		words = append(words, client.OneLine(e.Reason))
 	}
+	if e.Outcome != "" {
+		words = append(words, e.Outcome)
+	}
 	if e.Missed {
 		words = append(words, "missed")
 	}
