@@ -9,8 +9,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -94,6 +96,14 @@ func (s *testArena) as(o *demo.Owner) []string {
 	return []string{"--arena", s.base(), "--key", file, "--key-id", o.KeyID}
 }
 
+// told requires that the owner gets an event about a bot at the given time.
+func (a *ailing) told(kind string, b rest.Bot, at string) {
+	a.t.Helper()
+	p := launch(a.t, append([]string{"follow", "--all", "--json"}, a.as(a.owner)...)...)
+	p.await(fmt.Sprintf(`"type":"%s","at":"%s","botId":"%s"`, regexp.QuoteMeta(kind), regexp.QuoteMeta(at), b.ID))
+	p.end(syscall.SIGTERM)
+}
+
 // dashboard signs the first owner in and returns the owner's dashboard.
 func (a *ailing) dashboard() string {
 	a.t.Helper()
@@ -151,6 +161,8 @@ func TestFailingBotsAreShown(t *testing.T) {
 	require.Equal(t, len(played), dead.Health.Recent.Missed)
 	require.Equal(t, []int{3 * len(played), len(played), 0}, []int{striking.Health.Recent.Strikes, striking.Health.Recent.Resigned, striking.Health.Recent.Missed})
 	require.Equal(t, "paused", striking.Seating.State)
+	a.told("bot.unreachable", dead, dead.Health.Since)
+	a.told("bot.failing", striking, striking.Health.Since)
 	page := a.dashboard()
 	for _, b := range []rest.Bot{dead, striking} {
 		e := b.Health.LastError
@@ -185,7 +197,9 @@ func TestFailingBotsAreShown(t *testing.T) {
 			a.must(o.Call(t.Context(), http.MethodPatch, "/bots/"+b.ID, rest.BotPatch{Status: new("active")}, nil))
 		}
 	}
-	a.becomes("dead", "ok")
-	a.becomes("striking", "ok")
+	for _, name := range []string{"dead", "striking"} {
+		b := a.becomes(name, "ok")
+		a.told("bot.recovered", b, b.Health.Since)
+	}
 	require.Contains(t, a.dashboard(), ">ok</span>")
 }
