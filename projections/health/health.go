@@ -5,7 +5,6 @@
 package health
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	_ "embed" // the schema
@@ -157,10 +156,11 @@ func complete(f fact, e ladder.RatingsChanged) error {
 	return p.end(f, func(bot string, b *health.Bot) { b.Ended(e.MatchID, missed[bot], false, f.at) })
 }
 
+// abort also ends a match that never started. The bots of such a match were never asked,
+// so it says nothing about their health.
 func abort(f fact, e ladder.MatchVoided) error {
 	p, err := find(f.tx, e.MatchID)
-	never := errors.Is(err, errNotStarted) // the bots were never asked
-	if err != nil && !never {
+	if err != nil && !errors.Is(err, errNotStarted) {
 		return err
 	}
 	for _, bot := range p.seated {
@@ -249,12 +249,12 @@ var errNotStarted = errors.New("the match never started")
 
 func find(tx *projections.Tx, id string) (playing, error) {
 	p := playing{match: id}
-	var seated, bots string
+	seated, bots := "[]", "null" // if there is no row
 	_, err := tx.Find("SELECT coalesce(seated, '[]'), coalesce(bots, 'null'), claims FROM playing WHERE match = ?", []any{id}, &seated, &bots, &p.claims)
 	if err != nil {
 		return p, err
 	}
-	if err := errors.Join(json.Unmarshal([]byte(cmp.Or(seated, "[]")), &p.seated), json.Unmarshal([]byte(cmp.Or(bots, "null")), &p.bots)); err != nil {
+	if err := errors.Join(json.Unmarshal([]byte(seated), &p.seated), json.Unmarshal([]byte(bots), &p.bots)); err != nil {
 		return p, err
 	}
 	if p.bots == nil {
