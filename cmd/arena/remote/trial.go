@@ -1,13 +1,12 @@
 package remote
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -15,7 +14,6 @@ import (
 	"hexarena/adapters/client"
 	"hexarena/adapters/rest"
 	"hexarena/domain/owner"
-	"hexarena/eventstore"
 )
 
 type botsTry struct{ namedBot }
@@ -34,7 +32,7 @@ func (c botsTry) Run(ctx context.Context, s *session, k *kong.Kong) error {
 	if err != nil {
 		return err
 	}
-	f := follower{session: s, path: "/bots/" + id + "/trials/" + ordered.value.ID, errors: k.Stderr}
+	f := trialFollower{eventStream: eventStream{session: s, path: "/bots/" + id + "/trials/" + ordered.value.ID + "/stream", errors: k.Stderr}}
 	result, err := f.follow(ctx)
 	if err != nil {
 		return err
@@ -48,96 +46,69 @@ func (c botsTry) Run(ctx context.Context, s *session, k *kong.Kong) error {
 	return nil
 }
 
-// follower follows a trial to its end.
-type follower struct {
-	*session
-	path   string // of the trial
-	errors io.Writer
-	last   int // seq of the last decision that was printed
+// trialFollower follows a trial to its end.
+type trialFollower struct {
+	eventStream
+	status string // the latest status that was printed
+	result answer[rest.Trial]
 }
+
+// errTrialEnded stops the reading of a trial's stream.
+var errTrialEnded = errors.New("the trial has ended")
 
 // follow prints the steps of the trial and returns its result. If the stream breaks,
 // for example because the arena restarts, it tries again until ctx ends.
-func (f *follower) follow(ctx context.Context) (result answer[rest.Trial], err error) {
+func (f *trialFollower) follow(ctx context.Context) (answer[rest.Trial], error) {
+	wait := firstRetry
 	for {
-		result.Body, err = f.readStream(ctx)
-		if err == nil {
-			return result, json.Unmarshal(result.Body, &result.value)
+		before := f.last
+		err := f.read(ctx, f.step)
+		if errors.Is(err, errTrialEnded) {
+			return f.result, nil
 		}
-		var refusal *client.Refusal
-		if errors.As(err, &refusal) && refusal.Status != http.StatusServiceUnavailable {
-			f.showRefusal(refusal)
-			return result, err
+		if f.last != before {
+			wait = firstRetry
 		}
-		fmt.Fprintf(f.errors, "the stream of the trial broke; trying again: %v\n", err)
-		if err := eventstore.Sleep(ctx, pollInterval); err != nil {
-			return result, err
+		if err := cmp.Or(f.pause(ctx, "the stream of the trial ended", err, &wait), ctx.Err()); err != nil {
+			return f.result, err
 		}
 	}
 }
 
-// readStream prints the steps of one stream, and returns the data of its end.
-func (f *follower) readStream(ctx context.Context) (end []byte, err error) {
-	credentials, err := f.credentials(owner.BotsRead)
-	if err != nil {
-		return nil, err
-	}
-	credentials.Base = f.base
-	c, err := client.New(credentials)
-	if err != nil {
-		return nil, err
-	}
-	response, err := c.Open(ctx, http.MethodGet, f.path+"/stream", nil)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	lines, event := bufio.NewReader(response.Body), ""
-	for {
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.base, err)
-		}
-		if name, ok := strings.CutPrefix(line, "event: "); ok {
-			event = strings.TrimSpace(name)
-		}
-		data, ok := strings.CutPrefix(line, "data: ")
-		if !ok {
-			continue
-		}
-		if event == "end" {
-			return []byte(strings.TrimSpace(data)), nil
-		}
-		if err := f.step(event, []byte(data)); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// step prints one step, unless the user wants JSON.
-func (f *follower) step(event string, data []byte) error {
-	switch event {
+// step handles one record. It prints each step, unless the user wants JSON.
+func (f *trialFollower) step(_ context.Context, r record) error {
+	switch r.event {
 	case "trial":
-		var t rest.Trial
-		if err := json.Unmarshal(data, &t); err != nil {
-			return fmt.Errorf("this program cannot read the arena's response: %w", err)
+		t, err := readRecord[rest.Trial](r)
+		if err != nil || t.Status == f.status {
+			return err
 		}
-		if t.Status == rest.TrialWaiting {
+		if f.status = t.Status; t.Status == rest.TrialWaiting {
 			f.say("the trial %s is ordered", t.ID)
-		} else if f.last == 0 {
+		} else {
 			f.say("the game has started; the bot has seat %d", *t.Seat)
 		}
 	case "decision":
-		var d rest.TrialDecision
-		if err := json.Unmarshal(data, &d); err != nil {
-			return fmt.Errorf("this program cannot read the arena's response: %w", err)
+		d, err := readRecord[rest.TrialDecision](r)
+		if err != nil {
+			return err
 		}
-		if d.Seq > f.last {
-			f.last = d.Seq
-			f.say("%s", strings.TrimSpace(fmt.Sprintf("%-8s %-8s %6d ms  %s", d.Kind, d.Outcome, d.ElapsedMs, reason(d))))
-		}
+		f.last = r.id
+		f.say("%s", strings.TrimSpace(fmt.Sprintf("%-8s %-8s %6d ms  %s", d.Kind, d.Outcome, d.ElapsedMs, reason(d))))
+	case "end":
+		t, err := readRecord[rest.Trial](r)
+		f.result = answer[rest.Trial]{value: t}
+		f.result.Body = []byte(r.data)
+		return cmp.Or(err, errTrialEnded)
 	}
 	return nil
+}
+
+func readRecord[T any](r record) (value T, err error) {
+	if err := json.Unmarshal([]byte(r.data), &value); err != nil {
+		return value, &fatal{fmt.Errorf("this program cannot read the arena's response: %w", err)}
+	}
+	return value, nil
 }
 
 // reason says in one line why a decision failed.
