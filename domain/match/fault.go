@@ -48,18 +48,24 @@ var (
 // KnownFault returns the fault of a timeout as far as the event shows it. The details
 // of the match may show more.
 func (e DecisionTimedOut) KnownFault() Fault {
-	kind, ok := game.ParseKind(e.Kind)
-	switch {
-	case ok && e.Answer != nil:
+	if kind, ok := game.ParseKind(e.Kind); ok && e.Answer != nil {
 		return Fault(*ExplainMalformed(kind, e.Decision, *e.Answer))
-	case e.Cause == CauseOversized:
-		return oversized
-	case e.Cause == CauseDropped:
-		return Fault{Code: e.Cause, Message: "the connection was lost, or did not open in time"}
-	case e.Cause == CauseDeadline:
-		return Fault{Code: e.Cause, Message: "the answer came too late or not at all"}
 	}
-	return Fault{Code: e.Cause, Message: "the arena could not read the answer"}
+	return FaultOf(e.Cause)
+}
+
+// FaultOf returns what the cause of a timeout says about the fault. The causes are
+// listed under "timeout or illegal" in docs/protocol.md.
+func FaultOf(cause string) Fault {
+	switch cause {
+	case CauseOversized:
+		return oversized
+	case CauseDropped:
+		return Fault{Code: cause, Message: "the connection was lost, or did not open in time"}
+	case CauseDeadline:
+		return Fault{Code: cause, Message: "the answer came too late or not at all"}
+	}
+	return Fault{Code: cause, Message: "the message is not a well-formed answer"}
 }
 
 // Fault returns the fault of the decision that a answers.

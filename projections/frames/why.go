@@ -13,7 +13,7 @@ func (d Decision) Why() string {
 	case d.Request != nil && d.Request.DeadlineMs == 0 && d.Cause != nil && *d.Cause == match.CauseDeadline:
 		return "the bot had no time left in this match, so the arena did not ask it"
 	case d.Cause != nil:
-		return causes[*d.Cause]
+		return match.FaultOf(*d.Cause).Message
 	}
 	return ""
 }
@@ -28,11 +28,4 @@ func (d Decision) Code() string {
 		return *d.Cause
 	}
 	return ""
-}
-
-// causes explains each cause that is listed under "timeout or illegal" in
-// docs/protocol.md.
-var causes = map[string]string{
-	"deadline": "the answer came too late or not at all", "dropped": "the connection was lost, or did not open in time",
-	"malformed": "the message is not a well-formed answer", "oversized": "the message has more than 65,536 bytes",
 }
