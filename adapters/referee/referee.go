@@ -145,8 +145,8 @@ func (r *Referee) Play(s ladder.Seating) {
 	r.begin(s)
 }
 
-// begin returns the task of a match, and starts one if there is none. After Stop, begin
-// returns nil instead of starting a task. The caller must hold r.mu.
+// begin returns the task of a match. If the match has no task, begin starts one. After
+// Stop, begin returns nil instead of starting a task. The caller must hold r.mu.
 func (r *Referee) begin(s ladder.Seating) *task {
 	if t := r.running[s.MatchID]; t != nil || r.stopped {
 		return t

@@ -86,7 +86,7 @@ type tree struct {
 
 	mu     sync.Mutex
 	head   head     // the head of the latest submission, with only the arena's signature
-	lines  []string // the cosignatures of head, by the place of the witness; "" if there is none
+	lines  []string // the cosignatures of head, one for each witness, in the order of the witnesses; "" if that witness has not signed
 	newest []head   // newest[n-1] is the newest head with at least n cosignatures, including these cosignatures
 }
 

@@ -62,8 +62,7 @@ func TestEleventhTrialWithinAnHourWaits(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A bot cannot leave its pause during a trial, whoever paused it. So no tick can seat
-// it.
+// A bot in a trial stays paused, no matter who paused it. So no tick can seat the bot.
 func TestBotInTrialStaysPaused(t *testing.T) {
 	unpause := BotChange{Status: pointer(Active)}
 	during := append(pausedBot(), given(TrialOrdered{BotID: trialBot, TrialID: "t1"})...)

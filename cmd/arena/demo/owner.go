@@ -27,7 +27,7 @@ type Owner struct {
 }
 
 // houseOwner returns the owner of the house bots. It reads the owner from the data
-// folder. If there is none yet, it signs up a new owner.
+// folder. If the folder has no owner yet, it signs up a new one.
 func houseOwner(ctx context.Context, a Arena) (*Owner, error) {
 	path := filepath.Join(a.Data, "house-key.json")
 	house := &Owner{Base: a.BaseURL}

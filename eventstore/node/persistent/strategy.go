@@ -15,7 +15,7 @@ type strategy interface {
 	remove(*consumer)
 
 	// pick returns a consumer that can take a message with this pin. It returns nil if
-	// there is none.
+	// no consumer can.
 	pick(pin uint32) *consumer
 
 	// pin returns the same number for all messages that should go to the same

@@ -71,7 +71,7 @@ func cutAnchor(text string) (anchor, rest string) {
 }
 
 // topLevel returns the index of the first c outside of groups, character classes,
-// quotes and escapes, or -1 if there is none. If c is a closing parenthesis,
+// quotes and escapes, or -1 if the text has no such c. If c is a closing parenthesis,
 // topLevel returns the index of the first one that has no opening parenthesis in
 // the text.
 func topLevel(text string, c byte) int {
