@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -147,10 +149,11 @@ func printTrial(w io.Writer, t rest.Trial, base string) {
 	if t.Seat == nil {
 		return
 	}
+	slices.SortStableFunc(t.Players, func(a, b rest.TrialPlayer) int { return cmp.Compare(placeOf(a), placeOf(b)) })
 	for _, p := range t.Players {
 		place := ""
-		if p.Placement != nil {
-			place = fmt.Sprintf("%d.", *p.Placement)
+		if n := placeOf(p); n > 0 {
+			place = strconv.Itoa(n) + "."
 		}
 		fmt.Fprintf(w, "%s\t%s\t%d points\n", place, client.OneLine(p.BotName), p.Score)
 	}
@@ -164,4 +167,12 @@ func printTrial(w io.Writer, t rest.Trial, base string) {
 		fmt.Fprintf(w, "event %d\t%s\t%s\t%s\n", d.Seq, d.Kind, d.Outcome, reason(d))
 	}
 	fmt.Fprintf(w, "replay\t%s/dashboard/bots/%s/trials/%s\n", base, t.BotID, t.ID)
+}
+
+// placeOf returns a player's placement, or 0 if the game has no placements.
+func placeOf(p rest.TrialPlayer) int {
+	if p.Placement == nil {
+		return 0
+	}
+	return *p.Placement
 }
