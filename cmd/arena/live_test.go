@@ -74,13 +74,7 @@ func TestViewerSeesEveryFrameThroughKills(t *testing.T) {
 	s := newTestArena(t, quick...)
 	s.start()
 	s.join(goodPlayers(t, 4, f)...)
-	var id string
-	eventually(t, "a match is running", func() bool {
-		for _, m := range s.list(matches.Running) {
-			id = m.ID
-		}
-		return id != ""
-	})
+	id := s.awaitRunning().ID
 	v := &viewer{}
 	watching := func() <-chan error {
 		ended := make(chan error, 1)

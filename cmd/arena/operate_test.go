@@ -85,19 +85,6 @@ func (s *operatedArena) ready() (answer map[string]any) {
 	return answer
 }
 
-// The method seated waits for a running match.
-func (s *operatedArena) seated() string {
-	s.t.Helper()
-	var id string
-	eventually(s.t, "a table is seated", func() bool {
-		for _, m := range s.list(matches.Running) {
-			id = m.ID
-		}
-		return id != ""
-	})
-	return id
-}
-
 // s.as makes a call as the bots' owner.
 func (s *operatedArena) as(method, path string, body any) (client.Answer, error) {
 	s.t.Helper()
@@ -145,7 +132,7 @@ func TestOperators(t *testing.T) {
 	s := newOperatedArena(t)
 
 	// While an arena drains, running matches continue.
-	held := s.seated()
+	held := s.awaitRunning().ID
 	require.Equal(t, "draining: no more bots are seated, and running matches continue until they end\n", s.admin("drain", "--reason", "a new release"))
 	require.Equal(t, "the arena is already draining\n", s.admin("drain", "--reason", "once more"))
 	require.Regexp(t, `(?s)plays +yes\nmatches running +1\ndraining +yes, since \S+: a new release\nseed key +\S+\n`, s.admin("status"))
@@ -180,7 +167,7 @@ func TestOperators(t *testing.T) {
 
 	// After a rotation, the running match keeps its key, and the next match uses the
 	// new one.
-	underOld := s.seated()
+	underOld := s.awaitRunning().ID
 	var rotation struct {
 		SeedKey string
 		Retired []string
@@ -369,7 +356,7 @@ func TestEventsNameTheirRequest(t *testing.T) {
 	require.NotEmpty(t, request)
 	id := s.bots()[0]
 	require.Equal(t, "Lovelace", id.Name)
-	s.seated()
+	s.awaitRunning()
 	s.stop()
 
 	log, closeLog := openLog(t, s.data)

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/domain/match"
-	"hexarena/projections/matches"
 )
 
 // A call that takes a lot of CPU time counts as several calls, and the arena creates
@@ -34,7 +33,8 @@ func TestSecurityHeavyCalls(t *testing.T) {
 	f.start("--tick", "250ms") // seats all four bots at one table
 	defer close(steps)
 	<-reached
-	id := f.list(matches.Running)[0].ID
+	running := f.awaitRunning()
+	id := running.ID
 	target := "/watch/" + id + "/preview.png"
 	first, begun := f.anonymous(t), time.Now()
 	drawn := first.do("GET", target, nil).is(200)
@@ -64,7 +64,7 @@ func TestSecurityHeavyCalls(t *testing.T) {
 		counts int
 	}{
 		{"/ladder/standard/events", 1}, {"/ladder/standard/events?limit=500", 2}, {"/matches/" + id + "/frames", 1},
-		{"/bot/" + f.list(matches.Running)[0].Players[0].BotID, 5},
+		{"/bot/" + running.Players[0].BotID, 5},
 	} {
 		got := remaining(c.do("GET", call.target, nil).is(200))
 		require.Equal(t, call.counts, left-got, call.target)

@@ -19,7 +19,6 @@ import (
 
 	"hexarena/domain/match"
 	"hexarena/domain/seed"
-	"hexarena/projections/matches"
 )
 
 // The constant mark is part of the URL of each bot in the test, and occurs nowhere
@@ -50,7 +49,7 @@ func TestSecuritySecrecy(t *testing.T) {
 	f.start("--tick", "250ms") // seats all four bots at one table
 	key = key.elsewhere(f.address())
 	<-held
-	seated := f.list(matches.Running)[0]
+	seated := f.awaitRunning()
 	id, bot := seated.ID, seated.Players[0].BotID
 	running := f.everything(t, id, bot)
 	require.Contains(t, running["GET /matches/"+id], `"status":"running"`)

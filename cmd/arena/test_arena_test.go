@@ -128,6 +128,20 @@ func (s *testArena) list(status string) []matches.Summary {
 	return list.Matches
 }
 
+// awaitRunning waits until the list of matches contains a running match, and returns
+// the match. The bots of a match may get requests before the list contains it.
+func (s *testArena) awaitRunning() (running matches.Summary) {
+	s.t.Helper()
+	eventually(s.t, "a match is running", func() bool {
+		list := s.list(matches.Running)
+		if len(list) > 0 {
+			running = list[0]
+		}
+		return len(list) > 0
+	})
+	return running
+}
+
 // finish waits until the given number of matches have been rated and no match is
 // running.
 func (s *testArena) finish(rated int) {
