@@ -38,7 +38,7 @@ const (
 	CheckStrikes    = "strikes"    // every strike, and every resignation
 	CheckSteals     = "steals"     // every robbery
 	CheckTrades     = "trades"     // every trade between seats
-	CheckAwards     = "awards"     // every move of an award
+	CheckAwards     = "awards"     // every change of an award's holder
 	CheckEnd        = "end"        // the end of the match: reason, scores, placements
 	CheckPlacements = "placements" // the placements of the record
 	CheckThinking   = "thinking"   // the thinking times in the record

@@ -21,7 +21,7 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// python runs docs/audit/verify.py, which was written only from docs/audit.md.
+// python runs docs/audit/verify.py. Its author used only docs/audit.md, not this package.
 func python(t testing.TB, args ...string) (out string, status int) {
 	t.Helper()
 	out, stderr, status := runPython(t, args...)

@@ -189,7 +189,7 @@ func (s *State) Apply(c Consequence) {
 		return
 	case Ended:
 		s.reason = c.Reason
-		s.rolled = false // a roll that won paid nothing, so Public has nothing to take back
+		s.rolled = false // State pays nothing for a winning roll, so Public must not take anything back
 	case Rolled:
 		s.beginTurn(c)
 		return

@@ -19,7 +19,7 @@ type State string
 // The states of a bot.
 const (
 	Untested    State = "untested"    // no match counts yet
-	OK          State = "ok"          // neither of the others
+	OK          State = "ok"          // none of the others
 	Failing     State = "failing"     // resigned or missed in each of the last two matches
 	Unreachable State = "unreachable" // no dial succeeded for three decisions in a row
 )

@@ -12,10 +12,11 @@ import (
 	"hexarena/domain/match"
 )
 
-// fold folds facts. Each word is one match: s is a silent timeout, d a failed dial, i
-// an illegal answer, and the third strike resigns. The match then ends: played, or
-// missed (m), or aborted (x). A match with the last letter … is still open. The nth
-// fact happens n seconds after the start.
+// fold folds facts. Each word is one match, and most letters are one decision: s is a
+// silent timeout, d a failed dial, i an illegal answer and a an answer. At the third
+// strike, the bot resigns. The match ends as missed if the word contains m, and as
+// aborted if it contains x. Otherwise it ends as played. A match with the last letter …
+// is still open. The nth fact happens n seconds after the start.
 func fold(words ...string) health.Bot {
 	var b health.Bot
 	now := start
@@ -53,7 +54,7 @@ func fold(words ...string) health.Bot {
 
 var start = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
-// Given the facts of matches, then the bot has a state since a second.
+// The facts of its matches determine a bot's state and since when the bot has that state.
 func TestState(t *testing.T) {
 	for name, c := range map[string]struct {
 		given []string
@@ -104,7 +105,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// Given more matches, then Recent counts the last twenty that have ended.
+// Recent counts only the last twenty matches that have ended.
 func TestRecent(t *testing.T) {
 	require.Zero(t, health.Bot{}.Recent())
 	bad := []string{"sii", "m", "ssx", "s…"}
@@ -113,8 +114,8 @@ func TestRecent(t *testing.T) {
 	require.Equal(t, health.Recent{Matches: 20, Strikes: 3, Resigned: 1, Illegal: 3}, fold(many...).Recent())
 }
 
-// Given details in any order, then they explain the latest error as they explain a
-// decision in the decision log.
+// Details explain the latest error in the same way as a decision in the decision log,
+// whatever their order.
 func TestLastError(t *testing.T) {
 	b := fold("s…")
 	want := health.Error{MatchID: "A", Decision: 1, Seq: 7, At: start.Add(time.Second), Code: "dropped", Message: "the connection was lost, or did not open in time"}

@@ -54,8 +54,8 @@ func (e DecisionTimedOut) KnownFault() Fault {
 	return FaultOf(e.Cause)
 }
 
-// FaultOf returns what the cause of a timeout says about the fault. The causes are
-// listed under "timeout or illegal" in docs/protocol.md.
+// FaultOf returns the fault that the cause of a timeout indicates. The causes are listed
+// under "timeout or illegal" in docs/protocol.md.
 func FaultOf(cause string) Fault {
 	switch cause {
 	case CauseOversized:
