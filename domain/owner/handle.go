@@ -67,12 +67,11 @@ type Name struct {
 	Released time.Time // zero if not released
 }
 
-// Contested reports whether the handle is claimed by another owner, and that claim
-// is past its grace period or was released at least HandleReserved ago. In that
-// case, only the other owner's account shows whether the handle is free (see
-// Abandoned). The release alone does not show that: if several calls change the
-// account at the same time, one may release a handle that another has just given
-// back to the account.
+// Contested reports whether the handle is claimed by another owner, and that claim is
+// past its grace period or was released at least HandleReserved ago. In that case, only
+// the other owner's account shows whether the handle is free (see Abandoned). The release
+// alone does not show that: if several calls change the account at the same time, one
+// call may release a handle that another call has just given back to the account.
 func (n Name) Contested(ownerID string, now time.Time) bool {
 	switch {
 	case n.OwnerID == "" || n.OwnerID == ownerID:

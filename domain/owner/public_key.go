@@ -16,10 +16,9 @@ import (
 //  2. It makes the account of the previous claim yield the key.
 //  3. It registers the key in its own stream.
 //
-// So when an account registers a key, no earlier claim can become a key, and the
-// key of every later claim is registered only after this account has yielded. A
-// crash leaves a claim without a key. Such a claim protects nothing after
-// ClaimGrace.
+// So when an account registers a key, no earlier claim can become a key. A later claimant
+// can register its key only after this account has yielded. A crash leaves a claim
+// without a key. Such a claim protects nothing after ClaimGrace.
 type PublicKey struct {
 	Last, Before KeyClaim
 }

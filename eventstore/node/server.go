@@ -137,8 +137,8 @@ func (n *Node) countCall(ctx context.Context, _ *tap.Info) (context.Context, err
 
 const tooManyCalls = "too many open calls, from your network or in total; end a read or a subscription, or try again later"
 
-// countHTTP does what countCall does, for gRPC calls on connections that began with
-// a plain request.
+// countHTTP is like countCall, but for gRPC calls on connections that began with a plain
+// request.
 func (n *Node) countHTTP(calls http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		network := quota.NetworkOf(r.RemoteAddr)

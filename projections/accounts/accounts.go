@@ -41,7 +41,7 @@ type Accounts struct {
 	log    eventstore.Log
 	cached *eventstore.Cache[entry]
 
-	mu       sync.Mutex // guards the fields below, and the marked fields of entries
+	mu       sync.Mutex // guards the fields below, and some fields of each entry
 	followed span
 }
 

@@ -239,7 +239,7 @@ func TestChange(t *testing.T) {
 		require.Empty(t, cached(a, "eve"))
 	})
 	signUp(t, a, "ada")
-	t.Run("an error concerns the current account", func(t *testing.T) {
+	t.Run("after an error on a cached account, Change decides on the current one", func(t *testing.T) {
 		change(t, peer, "ada", owner.HandleChosen{Handle: "countess"})
 		seen := []string{}
 		account, at, err := a.Change(t.Context(), "ada", now(), func(account owner.Account) ([]owner.Event, error) {
