@@ -144,7 +144,7 @@ type stepwise struct {
 	t, c       float64
 }
 
-// pick returns the parameter with if s equals changed. Otherwise it returns value.
+// pick returns the parameter "with" if s equals changed. Otherwise it returns value.
 func (s step) pick(changed step, with, value float64) float64 {
 	if s == changed {
 		return with

@@ -158,7 +158,7 @@ func (s *State) nextAward() Consequence {
 	return Consequence{Kind: AwardMoved, Award: a, From: s.Holders[a], To: s.rightful(a)}
 }
 
-// contest records whether an award must move.
+// contest records whether an award must change its holder.
 func (s *State) contest() {
 	s.contested = s.rightful(LongestRoad) != s.Holders[LongestRoad] ||
 		s.rightful(LargestArmy) != s.Holders[LargestArmy]

@@ -39,7 +39,7 @@ type State struct {
 	offers     uint8       // made this turn
 	due        Consequence // the robbery or trade that Next returns if isDue is set
 	isDue      bool
-	contested  bool      // whether an award must move
+	contested  bool      // whether an award must change its holder
 	scored     uint16    // the turn of the last change of any true score
 	reason     EndReason // set once the game is over
 

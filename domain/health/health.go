@@ -25,10 +25,10 @@ const (
 )
 
 const (
-	// KeptMatches is how many ended matches of a bot Recent counts.
+	// KeptMatches is the number of a bot's ended matches that Recent counts.
 	KeptMatches = 20
-	failedDials = 3 // decisions in a row without a line that make a bot unreachable
-	badMatches  = 2 // matches in a row that make a bot failing
+	failedDials = 3 // this many failed dials in a row make a bot unreachable
+	badMatches  = 2 // this many resigned or missed matches in a row make a bot failing
 )
 
 // Match is what a bot did in one match.

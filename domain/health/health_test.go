@@ -54,7 +54,8 @@ func fold(words ...string) health.Bot {
 
 var start = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
-// The facts of its matches determine a bot's state and since when the bot has that state.
+// The facts of a bot's matches determine its state, and the time of the last change of
+// the state.
 func TestState(t *testing.T) {
 	for name, c := range map[string]struct {
 		given []string
@@ -114,8 +115,8 @@ func TestRecent(t *testing.T) {
 	require.Equal(t, health.Recent{Matches: 20, Strikes: 3, Resigned: 1, Illegal: 3}, fold(many...).Recent())
 }
 
-// Details explain the latest error in the same way as a decision in the decision log,
-// whatever their order.
+// Whatever their order, the details of a match explain the latest error in the same way
+// as the decision log.
 func TestLastError(t *testing.T) {
 	b := fold("s…")
 	want := health.Error{MatchID: "A", Decision: 1, Seq: 7, At: start.Add(time.Second), Code: "dropped", Message: "the connection was lost, or did not open in time"}

@@ -15,7 +15,7 @@ const restOfTests = 5 * time.Minute
 // noon is the time at which these tests begin.
 var noon = time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
 
-// The function given returns a new ladder after the given events, which occur one
+// The function "given" returns a new ladder after the given events, which occur one
 // minute apart, starting at noon.
 func given(events ...Event) Ladder {
 	l := New(Standard)

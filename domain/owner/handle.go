@@ -37,7 +37,7 @@ func (a Account) ChooseHandle(handle string) []Event {
 
 // Keeps reports whether a handle that the account has claimed still belongs to the
 // account. The account keeps its current handle, and it keeps each former handle for
-// HandleReserved. Its claims to all other handles are abandoned.
+// HandleReserved. Its claims to all other handles count as abandoned.
 func (a Account) Keeps(handle string, now time.Time) bool {
 	return a.Handle == handle || slices.ContainsFunc(a.former, func(f formerHandle) bool {
 		return f.handle == handle && now.Sub(f.at) < HandleReserved

@@ -126,7 +126,7 @@ func (r *Reader) object(open bool, fields []Field) {
 	}
 }
 
-// The method once records an error if the key has already occurred in the object.
+// The method "once" records an error if the key has already occurred in the object.
 func (r *Reader) once(key string, before bool) {
 	if before && r.err == nil {
 		r.err = DuplicateKeyError(key)

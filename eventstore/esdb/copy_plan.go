@@ -90,7 +90,7 @@ func (s *planned) took(e *es.RecordedEvent) {
 	}
 }
 
-// The method late reports whether the metadata must be copied after the events.
+// The method "late" reports whether the metadata must be copied after the events.
 // This is true if the metadata sets $tb, because $tb is a revision, and revisions
 // may differ in the target.
 func (s *planned) late() bool { return s.limits.truncate > 0 }

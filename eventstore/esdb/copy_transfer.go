@@ -129,8 +129,8 @@ func (c *copier) count(s *planned, e *es.RecordedEvent) {
 }
 
 // describe copies an event of stream metadata, if it is the last such event of its
-// stream. If the parameter now is false, describe only queues the metadata until
-// all events in the target have been read. A tombstoned stream needs no metadata.
+// stream. If the parameter "now" is false, describe only queues the metadata until all
+// events in the target have been read. A tombstoned stream needs no metadata.
 func (c *copier) describe(ctx context.Context, s *planned, e *es.RecordedEvent, now bool) error {
 	if e.Position != s.meta.Position || s.tombstoned {
 		return nil

@@ -166,8 +166,8 @@ func (g *generation) log(logger *slog.Logger) es.LoggingFunc {
 }
 
 // connecting is the context of a call. It detects when the call gets its connection: at
-// that moment, the client derives a context from this context, and reads its deadline. A
-// test fails if a different version of the client does not do this.
+// that moment, the client derives another context from this context, and so calls
+// Deadline. A test fails if a different version of the client does not do this.
 type connecting struct {
 	context.Context
 	generation *generation

@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	logtest.VerifyNoLeaks(m, goleak.IgnoreTopFunction("github.com/cockroachdb/pebble/v2.(*ConcurrencyLimitScheduler).periodicGranter"))
 }
 
-// The function apart runs the current test in a separate process, because the test may
+// The function "apart" runs the current test in a separate process, because the test may
 // leave goroutines stuck. In that process, apart returns false.
 func apart(t *testing.T) bool {
 	t.Helper()

@@ -28,9 +28,8 @@ func TestSoakMutatedBytes(t *testing.T) {
 // folder holds the files of a log's folder, by name.
 type folder map[string]string
 
-// mutateAll uses the folders of a closed node and of a crashed node. For every n-th
-// byte of each file, it tries two changes to the byte, and truncates the file
-// before it.
+// mutateAll uses the folders of a closed node and of a crashed node. For every n-th byte
+// of each file, it tries two changes to the byte, and truncates the file before the byte.
 func mutateAll(t *testing.T, nth int) {
 	seed := logtest.Seed(t)
 	closed, crashed := smallLogs(t)

@@ -51,9 +51,9 @@ const (
 	workers      = 64
 )
 
-// These are the limits on messages and connections of a read-only node. A message uses
-// memory while it is being received. The largest append fits within the limit, so that
-// its client gets the expected error.
+// These are the limits on messages and connections of a read-only node. Each message uses
+// memory while the node receives it, so the limit is low. The largest append still fits,
+// so that its client gets the expected error.
 const (
 	receivePublic    = wire.MaxAppend + 64<<10
 	maxPublicStreams = 100

@@ -103,7 +103,7 @@ func (f *decisionLog) add(e match.Event, at time.Time, c Clock) {
 	f.follow(e, c.Used)
 }
 
-// The method closed folds an event. If the event closes a decision of the seat, the
+// The method "closed" folds an event. If the event closes a decision of the seat, the
 // method returns that decision. A failed decision is followed by an ActionPlayed
 // event with the default action. The method adds this action to the decision that
 // is already in the list.

@@ -21,7 +21,7 @@ import (
 	"hexarena/projections/frames"
 )
 
-// The function started returns a match that has started, and its log.
+// The function "started" returns a match that has started, and its log.
 func started(t *testing.T, names ...string) (*arenatest.Game, *memory.Log) {
 	t.Helper()
 	log := memory.New()
@@ -38,7 +38,7 @@ func read(t *testing.T, log eventstore.Log, g *arenatest.Game) frames.History {
 	return h
 }
 
-// The function whole returns an ended match that another referee claimed while it
+// The function "whole" returns an ended match that another referee claimed while it
 // was running.
 func whole(t *testing.T, names ...string) (*arenatest.Game, frames.History) {
 	t.Helper()

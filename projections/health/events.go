@@ -27,7 +27,7 @@ const (
 	TrialCompleted = "trial.completed"
 )
 
-// KeptEvents is how many events of an owner the model keeps, the newest ones.
+// KeptEvents is the number of an owner's newest events that the model keeps.
 const KeptEvents = 10_000
 
 // Event tells an owner what happened to one of their bots (docs/protocol.md, "Events
@@ -35,9 +35,9 @@ const KeptEvents = 10_000
 type Event struct {
 	ID        string      `json:"id"` // see ID
 	Type      string      `json:"type"`
-	At        string      `json:"at"` // as match.TimeFormat
+	At        string      `json:"at"` // in match.TimeFormat
 	BotID     string      `json:"botId"`
-	BotName   string      `json:"botName"` // at that time
+	BotName   string      `json:"botName"` // at the time of the event
 	Mode      string      `json:"mode"`
 	MatchID   string      `json:"matchId,omitempty"` // absent if the bot was paused or played a trial
 	TrialID   string      `json:"trialId,omitempty"`

@@ -125,8 +125,8 @@ type VersionTally struct {
 	Places  [4]int // how often the bot was first, second, …
 }
 
-// ByVersion counts a bot's completed matches for each version, the version that
-// played last first. It lists at most maxVersions versions.
+// ByVersion counts a bot's completed matches for each version. The version that played
+// last comes first. It lists at most maxVersions versions.
 func (l *Leaderboard) ByVersion(botID string) ([]VersionTally, error) {
 	b, rows, ok := l.find(botID)
 	if !ok {

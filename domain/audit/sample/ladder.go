@@ -33,7 +33,7 @@ type Beacon struct {
 	Sign func(round uint64) []byte
 }
 
-// The method named returns the round that a seating names, or nil without a beacon.
+// The method "named" returns the round that a seating names, or nil without a beacon.
 func (b *Beacon) named(tick time.Time) *beacon.Named {
 	if b == nil {
 		return nil

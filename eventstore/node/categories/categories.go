@@ -83,7 +83,7 @@ func (c *Categories) Await(ctx context.Context, position uint64) error {
 	}
 }
 
-// The method opened returns the index. ok is false before the first Await.
+// The method "opened" returns the index. ok is false before the first Await.
 func (c *Categories) opened() (links storage.Index, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

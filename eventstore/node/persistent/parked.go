@@ -95,7 +95,7 @@ type replay struct {
 
 func (r *replay) active() bool { return r.next < r.stop || r.pending > 0 || r.stop > 0 }
 
-// The method over reports whether consumers have answered all replayed messages.
+// The method "over" reports whether consumers have answered all replayed messages.
 func (r *replay) over() bool { return r.stop > 0 && r.next >= r.stop && r.pending == 0 }
 
 // parkedSpan returns the range of parked revisions, from first up to, but not

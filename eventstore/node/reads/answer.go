@@ -108,7 +108,7 @@ func (r *reader) pageAt(from uint64, limit int) storage.Range {
 	return storage.Range{From: from, Within: r.within, Limit: limit, Backwards: r.backwards}
 }
 
-// The method left returns how many more events the client wants.
+// The method "left" returns how many more events the client wants.
 func (r *reader) left() int { return int(min(r.count, math.MaxInt)) }
 
 // sendPages sends pages until it has sent the last page or all the events that the

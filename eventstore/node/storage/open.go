@@ -224,8 +224,8 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.lock.Close())
 }
 
-// AbandonAfter is how long Close waits for the last writers of a failed log to finish.
-// After that, closing the log may take just as long.
+// AbandonAfter is how long the node waits for the last writers of a failed log to finish.
+// Abandon then waits up to the same time until the log is closed.
 const AbandonAfter = time.Second
 
 // ErrAbandoned means that a failed log cannot be closed, because Pebble still
