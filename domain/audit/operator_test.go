@@ -167,7 +167,7 @@ func TestForgedBeaconsAreFound(t *testing.T) {
 // convenient seed. Every check passes, but the report says that only the arena
 // contributed to the seed. With a beacon, trying keys is useless, because the seed
 // also depends on a round that does not exist yet.
-func TestSeedKeysGroundWithAndWithoutABeacon(t *testing.T) {
+func TestTryingSeedKeysWithAndWithoutABeacon(t *testing.T) {
 	id := ladder.MatchID(sample.PlatformKey, ladder.Standard, 0, 0)
 	rolls := func(s seed.Seed) (sevens int) {
 		var stream seed.Stream
@@ -205,7 +205,7 @@ func TestSeedKeysGroundWithAndWithoutABeacon(t *testing.T) {
 	require.Equal(t, "the arena only", r.SeedFrom)
 }
 
-func TestWhoSharedInASeed(t *testing.T) {
+func TestWhoContributedToASeed(t *testing.T) {
 	record := sample.New(sample.Options{Chance: 2, Bots: 4, Abort: 1}).Tick()[0]
 	f := open(t, record)
 	table, nonces := f.proof()["table"].([]any), f.nonces()

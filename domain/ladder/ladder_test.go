@@ -100,7 +100,7 @@ func TestTheVersionIsTheNextRevision(t *testing.T) {
 	require.EqualValues(t, 2, s.Revision)
 }
 
-func TestASeatingCarriesWhatAMatchStartsFrom(t *testing.T) {
+func TestASeatingHoldsTheInputsOfAMatch(t *testing.T) {
 	l := given(seated("m0", "a", "b", "c"), rated("m0", "c", "b", "a"))
 	events, err := l.Seat(registered("a", "b", "c", "d", "e", "f", "g"), tick(noon.Add(time.Hour)))
 	require.NoError(t, err)

@@ -218,7 +218,7 @@ func TestStreaksMatchASimpleCount(t *testing.T) {
 
 // A fold does not change the misses in an earlier state, and the list of misses stays
 // short.
-func TestMissesAreKeptApart(t *testing.T) {
+func TestAFoldKeepsTheMissesOfEarlierStates(t *testing.T) {
 	before := career("mm", time.Hour).Bot("a")
 	one, two := before, before
 	one.played(true, noon.Add(3*time.Hour))
