@@ -77,7 +77,7 @@ func TestState(t *testing.T) {
 		"fails again":                                {[]string{"sss", "sss", "p", "sss", "sss"}, health.Failing, 18},
 		"an aborted match says nothing":              {[]string{"x"}, "", 0},
 		"an aborted match between two":               {[]string{"sss", "ssx", "sss"}, health.Failing, 12},
-		"an aborted match does not recover":          {[]string{"sss", "sss", "x"}, health.Failing, 8},
+		"an aborted match is no recovery":            {[]string{"sss", "sss", "x"}, health.Failing, 8},
 		"resigned in an aborted match":               {[]string{"sss", "sssx"}, health.Failing, 9},
 		"the third failed dial":                      {[]string{"ddd…"}, health.Unreachable, 3},
 		"two failed dials":                           {[]string{"dd…"}, "", 0},
