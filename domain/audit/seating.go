@@ -40,7 +40,7 @@ func seatingOf(e ladder.TablesSeated, revision uint64, index int) Seating {
 	return Seating{Table: e.Tables[index], Revision: revision, Index: index, SeedKey: e.SeedKey, Tick: e.Tick, Beacon: e.Beacon}
 }
 
-// The method seated returns the seating of the match in the evidence, or nil if it
+// The method "seated" returns the seating of the match in the evidence, or nil if it
 // is unknown.
 func (a *audit) seated() *Seating {
 	if s, ok := a.evidence.Seatings[a.record.ID]; ok {
@@ -146,7 +146,7 @@ func trusted(chains []Beacon, n beacon.Named) (*Beacon, *Difference) {
 	return nil, &Difference{Check: CheckBeacon, Log: "the beacon chain " + n.Chain, Follows: "a chain that you trust: " + strings.Join(names, ", ")}
 }
 
-// The function early returns a difference if a seating at tick names a round that
+// The function "early" returns a difference if a seating at tick names a round that
 // appears less than beacon.Margin periods later. It compares round numbers instead
 // of times, because the time of a round with a very large number overflows.
 func early(c beacon.Chain, round uint64, tick time.Time) *Difference {

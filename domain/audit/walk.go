@@ -103,7 +103,7 @@ func (w *walk) peek(check string, follows func() string) *event {
 	return e
 }
 
-// The method missing records a difference: the replay ends, or becomes unreadable,
+// The method "missing" records a difference: the replay ends, or becomes unreadable,
 // where an event was expected.
 func (w *walk) missing(check, follows string) {
 	if w.record.flaw != nil && w.next == len(w.record.events) {

@@ -51,7 +51,7 @@ func seated(id string, bots ...string) TablesSeated {
 	return TablesSeated{Tick: noon, SeedKey: "k1", Tables: []Table{{MatchID: id, Bots: bots}}}
 }
 
-// The function rated returns the event that rates the bots of a match, best first.
+// The function "rated" returns the event that rates the bots of a match, best first.
 func rated(id string, bots ...string) RatingsChanged {
 	e := RatingsChanged{MatchID: id}
 	for i, bot := range bots {

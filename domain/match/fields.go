@@ -109,7 +109,7 @@ func clip(raw string) string {
 	return raw
 }
 
-// The method typed returns a field if the first byte of its value is one of kinds.
+// The method "typed" returns a field if the first byte of its value is one of kinds.
 // It rejects other values. The parameter want names the type in the error message.
 func (r *fieldReader) typed(name string, required bool, kinds, want string) (strictjson.Value, bool) {
 	v, ok := r.field(name, required)

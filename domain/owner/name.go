@@ -55,7 +55,7 @@ var blank = &unicode.RangeTable{
 	},
 }
 
-// The function visible reports whether a character is visible by itself. Marks are
+// The function "visible" reports whether a character is visible by itself. Marks are
 // not, because they only change another character. Private and unassigned
 // characters are not, because their appearance depends on the reader's fonts.
 func visible(r rune) bool {

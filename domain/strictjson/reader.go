@@ -266,7 +266,7 @@ func (r *Reader) Text() string {
 	return Unquote(raw)
 }
 
-// The method quoted reads a string and returns it, including its quotes.
+// The method "quoted" reads a string and returns it, including its quotes.
 func (r *Reader) quoted(halfPairs bool) string {
 	raw := r.text[r.at : r.at+quotedLen(r.text[r.at:])]
 	r.at += len(raw)

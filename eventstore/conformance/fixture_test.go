@@ -118,7 +118,7 @@ func (f *fixture) collect(events iter.Seq2[eventstore.Recorded, error]) []events
 	return all
 }
 
-// The method fails requires that a read fails, and returns its error. The read must
+// The method "fails" requires that a read fails, and returns its error. The read must
 // yield the error last.
 func (f *fixture) fails(events iter.Seq2[eventstore.Recorded, error]) error {
 	f.t.Helper()

@@ -146,7 +146,7 @@ func (s *subscription) options() es.SubscribeToAllOptions {
 	}
 }
 
-// The function dropped returns the error for the end of a subscription. A
+// The function "dropped" returns the error for the end of a subscription. A
 // subscription never ends without a reason, so the result is an error even if the
 // client's error is nil.
 func dropped(err error) error {

@@ -164,7 +164,7 @@ func (l *Log) watch(g *generation) {
 	}
 }
 
-// The method answers probes the server and reports whether the server sent any
+// The method "answers" probes the server and reports whether the server sent any
 // response during the probe.
 func (l *Log) answers(g *generation) bool {
 	ctx, cancel := context.WithTimeout(l.closing, l.pace.probe)

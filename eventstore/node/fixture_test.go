@@ -208,7 +208,7 @@ func (f *fixture) must(stream string, expected int64, events ...*api.AppendReq_P
 	return r.response.GetSuccess()
 }
 
-// The method refused sends an append and requires that the node rejects its expected
+// The method "refused" sends an append and requires that the node rejects its expected
 // version.
 func (f *fixture) refused(stream string, expected int64, events ...*api.AppendReq_ProposedMessage) *api.AppendResp_WrongExpectedVersion {
 	f.t.Helper()
@@ -441,7 +441,7 @@ func (s *subscription) event() *api.ReadResp_ReadEvent_RecordedEvent {
 	return m.GetEvent().GetEvent()
 }
 
-// The method dropped requires that the subscription ends without another message, and
+// The method "dropped" requires that the subscription ends without another message, and
 // returns its status.
 func (s *subscription) dropped() codes.Code {
 	s.t.Helper()

@@ -40,7 +40,7 @@ func (l *countedLog) set(change func()) {
 	change()
 }
 
-// The method counted returns the number of reads that f makes.
+// The method "counted" returns the number of reads that f makes.
 func (l *countedLog) counted(f func()) int {
 	l.set(func() { l.reads = 0 })
 	f()
@@ -111,7 +111,7 @@ func load(t require.TestingT, a *Accounts, ownerID string) owner.Account {
 	return account
 }
 
-// The function folded returns the account that results from folding its stream in
+// The function "folded" returns the account that results from folding its stream in
 // the log.
 func folded(t require.TestingT, log eventstore.Log, ownerID string) owner.Account {
 	account, _, err := kind.Load(context.Background(), log, streamOf(ownerID), owner.Account{})

@@ -148,7 +148,7 @@ func (f *decisionLog) explain(d *Decision) {
 	}
 }
 
-// The function malformed explains a malformed answer. It returns nil for other
+// The function "malformed" explains a malformed answer. It returns nil for other
 // timeouts.
 func malformed(e match.DecisionTimedOut) *match.Malformed {
 	kind, ok := game.ParseKind(e.Kind)
@@ -158,7 +158,7 @@ func malformed(e match.DecisionTimedOut) *match.Malformed {
 	return match.ExplainMalformed(kind, e.Decision, *e.Answer)
 }
 
-// The method limits returns the time limits of the latest request, minus the time
+// The method "limits" returns the time limits of the latest request, minus the time
 // spent redialing.
 func (f *decisionLog) limits(redial []int64) (deadlineMs int64, bankMs *int64) {
 	a := f.allowed

@@ -169,7 +169,7 @@ func TestFramesOfARunningMatchDoNotDependOnHiddenState(t *testing.T) {
 	require.Len(t, changed, 5, "kinds of events with hidden data")
 }
 
-// The function disguised returns an event with the same public part but different
+// The function "disguised" returns an event with the same public part but different
 // hidden data.
 func disguised(t *testing.T, e match.Event) match.Event {
 	t.Helper()

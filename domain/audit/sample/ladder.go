@@ -101,7 +101,7 @@ func (l *Ladder) store(events []ladder.Event, err error) []ladder.Event {
 
 func (l *Ladder) below(n int) int { return int(l.rng.Uint64() >> 1 % uint64(n)) }
 
-// The method results draws the winner at random. The other bots share second place
+// The method "results" draws the winner at random. The other bots share second place
 // or are placed in table order.
 func (l *Ladder) results(s ladder.Seating) []ladder.Result {
 	results := make([]ladder.Result, len(s.Bots))

@@ -55,7 +55,7 @@ func (g *group) park() error {
 	}
 }
 
-// The method parked returns the link that parks a message. ok is false if the message's
+// The method "parked" returns the link that parks a message. ok is false if the message's
 // event no longer exists.
 func (g *group) parked(p parking) (e writer.Proposed, ok bool, err error) {
 	found, ok, err := g.load(p.message)

@@ -90,7 +90,7 @@ func (r *reader) checkPosition() error {
 	return err
 }
 
-// The method selects reports whether a record is part of this read of $all.
+// The method "selects" reports whether a record is part of this read of $all.
 func (r *reader) selects(found *record.Record) bool {
 	return !streams.HiddenFromAll(found.Stream) && r.filter.Matches(found)
 }
