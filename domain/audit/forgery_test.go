@@ -38,7 +38,8 @@ func (f forged) is(i int, k string) bool {
 	return i >= 0 && i < len(f.replay()) && f.event(i)["kind"] == k
 }
 
-// find returns the index of the first event of the given kind whose data fits, or -1.
+// find returns the index of the first event of the given kind for whose data fits returns
+// true, or -1.
 func (f forged) find(kind string, fits func(d object) bool) int {
 	return slices.IndexFunc(f.replay(), func(e any) bool {
 		return e.(object)["kind"] == kind && (fits == nil || fits(e.(object)["data"].(object)))

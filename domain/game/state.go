@@ -14,8 +14,8 @@ const (
 	MaxTurns       = 1000 // the game ends after this many turns
 )
 
-// step is what the game waits for once all consequences are applied. An open
-// offer interrupts a turn without changing the step.
+// step says what the game waits for once all consequences are applied. An open offer
+// interrupts a turn without changing the step.
 type step uint8
 
 const (

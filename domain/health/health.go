@@ -31,7 +31,7 @@ const (
 	badMatches  = 2 // this many resigned or missed matches in a row make a bot failing
 )
 
-// Match is what a bot did in one match.
+// Match summarizes one match of a bot.
 type Match struct {
 	ID          string `json:"id,omitempty"` // only while the match is open
 	Timeouts    int    `json:"timeouts,omitempty"`
@@ -43,8 +43,8 @@ type Match struct {
 }
 
 // counts reports whether the state depends on the match. An open match counts once the
-// bot is unreachable in it. An aborted match counts only if the bot resigned in it,
-// because it does not show that the bot works.
+// bot is unreachable in it. An aborted match counts only if the bot resigned in it.
+// Otherwise, an aborted match does not show whether the bot works.
 func (m Match) counts() bool {
 	switch {
 	case m.Unreachable:

@@ -17,7 +17,7 @@ func (a Account) Suspend(reason string) ([]Event, error) {
 }
 
 // Restore ends the suspension of an account. Bots that are paused or suspended
-// individually stay so. Restore may fail with the same errors as Suspend.
+// individually stay paused. Restore may fail with the same errors as Suspend.
 func (a Account) Restore(reason string) ([]Event, error) {
 	reason, err := a.ordered(reason)
 	if err != nil || !a.Suspended {

@@ -100,7 +100,7 @@ func fits(d frames.Decision, closing match.PublicEvent, h frames.History) error 
 	case match.IllegalData:
 		want.ID, want.Kind, want.ElapsedMs, want.Reason, want.Message, want.Answer = data.Decision, data.Kind, data.ElapsedMs, &data.Reason, &data.Message, &data.Answer
 	}
-	want.Malformed, want.Fault = d.Malformed, d.Fault   // TestExplainMalformed checks what they say
+	want.Malformed, want.Fault = d.Malformed, d.Fault   // TestExplainMalformed checks their contents
 	want.Strikes, want.Resigned = d.Strikes, d.Resigned // checkDecisions checks them
 	if malformed := d.Cause != nil && *d.Cause == match.CauseMalformed; malformed != (d.Malformed != nil) {
 		return fmt.Errorf("the cause is malformed: %t, but an explanation is present: %t", malformed, d.Malformed != nil)

@@ -92,7 +92,7 @@ var (
 )
 
 // After returns the number of the event with this ID, which Events takes as n. For the
-// zero ID, it returns the number before that of the oldest event that the model keeps.
+// zero ID, it returns one less than the number of the oldest event that the model keeps.
 // The rows must include the position of the ID.
 func (h *Health) After(ownerID string, id ID) (n int64, err error) {
 	oldest, oldestN, err := h.edge(ownerID, "ASC")

@@ -142,8 +142,8 @@ func (s *Store) missing(stream string, revision, position uint64) error {
 	return record.Damaged(position, fmt.Sprintf("%s@%d is missing", stream, revision))
 }
 
-// The index continues with the revision found instead of next. This is an error, unless
-// a scavenge left the gap.
+// The index continues with revision found instead of revision next. This is an error,
+// unless a scavenge left the gap.
 func (s *Store) skipped(stream string, next, found uint64) error {
 	c, ok, err := s.cut(stream)
 	if err == nil && (!ok || found > c.first()) && found != record.TombstoneRevision {
