@@ -66,8 +66,8 @@ type entry struct {
 	rated  []ladder.RatedSeat // nil unless it is completed
 }
 
-// LadderDifference is the first event of a ladder that does not follow from the
-// events before it.
+// LadderDifference describes a ladder's first event that does not follow from the earlier
+// events.
 type LadderDifference struct {
 	Mode     string `json:"mode"`
 	Revision uint64 `json:"revision"` // in the ladder's stream
