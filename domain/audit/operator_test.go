@@ -179,14 +179,14 @@ func TestTryingSeedKeysWithAndWithoutABeacon(t *testing.T) {
 		return sevens
 	}
 	nonces := []string{"", "", "", ""}
-	var ground []byte
-	for i := uint64(0); ground == nil; i++ {
+	var chosen []byte
+	for i := uint64(0); chosen == nil; i++ {
 		key := binary.BigEndian.AppendUint64(nil, i)
 		if rolls(seed.Joint(seed.Server(key, id), nonces)) == 2 {
-			ground = key
+			chosen = key
 		}
 	}
-	server := seed.Server(ground, id)
+	server := seed.Server(chosen, id)
 	require.Equal(t, 2, rolls(match.SeedOf(server, nonces, nil)), "the operator gets two sevens in a row")
 
 	beaten := 0

@@ -199,7 +199,7 @@ func appendMessages(o *api.AppendReq_Options, events []*api.AppendReq_ProposedMe
 	return messages
 }
 
-// The test fails if the append does not succeed.
+// The method "must" sends an append and requires that it succeeds.
 func (f *fixture) must(stream string, expected int64, events ...*api.AppendReq_ProposedMessage) *api.AppendResp_Success {
 	f.t.Helper()
 	r := f.append(stream, expected, events...)
