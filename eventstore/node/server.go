@@ -121,8 +121,8 @@ func (n *Node) newServer(readOnly bool) *grpc.Server {
 	return s
 }
 
-// countCall counts a stranger's call as open until the call ends. gRPC runs countCall
-// before it reads the call's first message.
+// countCall counts the call of a client of ServeReadOnly as open until the call ends.
+// gRPC runs countCall before it reads the call's first message.
 func (n *Node) countCall(ctx context.Context, _ *tap.Info) (context.Context, error) {
 	network := ""
 	if caller, ok := peer.FromContext(ctx); ok {

@@ -119,7 +119,8 @@ func (c *consumer) unanswered() []*message {
 	return messages
 }
 
-// The call ends with the given cause. Only the first cause has an effect.
+// The method "end" ends the call with the given cause. Only the first cause has an
+// effect.
 func (c *consumer) end(cause error) {
 	c.once.Do(func() {
 		c.cause = cause

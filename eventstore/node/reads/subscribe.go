@@ -244,8 +244,8 @@ func (c *cursor) checkpoint(position uint64) error {
 	}})
 }
 
-// goLive tells the subscriber once that it has caught up. A subscriber with a filter
-// gets a checkpoint first.
+// goLive tells the subscriber that it has caught up, unless the subscriber already knows.
+// A subscriber with a filter gets a checkpoint first.
 func (c *cursor) goLive() error {
 	if c.live {
 		return nil
