@@ -38,8 +38,9 @@ func (f forged) is(i int, k string) bool {
 	return i >= 0 && i < len(f.replay()) && f.event(i)["kind"] == k
 }
 
-// find returns the index of the first event of the given kind for whose data fits returns
-// true, or -1.
+// find returns the index of the first event of the given kind whose data passes the
+// function fits. It returns -1 if there is no such event. If fits is nil, all data
+// passes.
 func (f forged) find(kind string, fits func(d object) bool) int {
 	return slices.IndexFunc(f.replay(), func(e any) bool {
 		return e.(object)["kind"] == kind && (fits == nil || fits(e.(object)["data"].(object)))
@@ -107,7 +108,8 @@ func on(i int, forge func()) int {
 	return i + 1
 }
 
-// behind is like on, but for a forgery that the audit finds only n events later.
+// The function "behind" is like "on", but for a forgery that the audit finds only n
+// events later.
 func behind(n, i int, forge func()) int {
 	if i < 0 {
 		return -1

@@ -34,7 +34,7 @@ type LadderTotals struct {
 
 	Voids       map[string]int `json:"voids"`       // the voided matches by cause: wall_clock, operator or beacon
 	Seatings    int            `json:"seatings"`    // events that seat tables
-	Repeated    int            `json:"repeated"`    // repeated seatings; a seating can be repeated only if it lists its candidates
+	Repeated    int            `json:"repeated"`    // seatings that Add repeated; a seating can be repeated only if it lists its candidates
 	Beacon      int            `json:"beacon"`      // tables whose seating names a beacon round
 	Rounds      int            `json:"rounds"`      // seatings whose round was compared with the tick
 	Commitments int            `json:"commitments"` // tables whose commitment was recomputed from a published seed key
@@ -63,7 +63,7 @@ type entry struct {
 	Seating
 	status string
 	why    string             // the reason in the MatchVoided event; empty unless the match was aborted
-	rated  []ladder.RatedSeat // nil unless it is completed
+	rated  []ladder.RatedSeat // nil unless the match is completed
 }
 
 // LadderDifference describes a ladder's first event that does not follow from the earlier
