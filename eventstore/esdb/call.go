@@ -66,7 +66,7 @@ func (l *Log) checkHealth(g *generation, err error) error {
 	return err
 }
 
-// result is the result of a call in another goroutine.
+// result contains the value and the error of a call in another goroutine.
 type result[T any] struct {
 	value T
 	err   error

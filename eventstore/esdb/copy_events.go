@@ -74,8 +74,8 @@ type sum struct{ hash hash.Hash }
 
 func newSum() sum { return sum{sha256.New()} }
 
-// add hashes an event with its revision. For a tombstone, it hashes only the
-// stream.
+// add hashes an event with its revision. For a tombstone, it hashes the stream's name and
+// the largest number.
 func (s sum) add(e *es.RecordedEvent, revision uint64) {
 	if tombstone(e) {
 		s.part([]byte(e.StreamID))

@@ -95,9 +95,9 @@ func (l *Log) supervise(g *generation, gap time.Duration) {
 	l.report(g, g.reason())
 }
 
-// report logs once each time the server becomes unavailable or available again. A
-// generation may report its retirement after the next one has connected. Such a
-// report is out of date, so report ignores it.
+// The method "report" logs once each time the server becomes unavailable or available
+// again. A generation may report its retirement after the next one has connected. The
+// method ignores such a report, because it is out of date.
 func (l *Log) report(g *generation, cause error) {
 	l.reporting.Lock()
 	defer l.reporting.Unlock()

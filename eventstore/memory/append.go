@@ -28,8 +28,8 @@ func (s *stream) fits(expected eventstore.Expected) bool {
 	return expected == s.current()
 }
 
-// check returns the outcome of an append and, for a retry, the revision of its last
-// event.
+// check returns the outcome of an append. For a retry, it also returns the revision of
+// the last event.
 //
 // An append that expects NoStream or a revision below the current one is a retry if
 // the same ids follow that revision in the stream. An append that expects Any or

@@ -69,7 +69,7 @@ func (l *Log) Append(ctx context.Context, id eventstore.StreamID, expected event
 	return eventstore.Appended{Revision: eventstore.Revision(last), Position: s.events[last].Position}, nil
 }
 
-// store appends to the log and wakes the subscribers. The caller holds l.mu.
+// store appends events to a stream and wakes the subscribers. The caller holds l.mu.
 func (l *Log) store(id eventstore.StreamID, s *stream, events []eventstore.Event) {
 	now := time.Now().UTC()
 	for _, e := range events {

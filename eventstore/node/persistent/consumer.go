@@ -106,7 +106,7 @@ func newConsumer(o *api.ReadReq_Options, call api.PersistentSubscriptions_ReadSe
 func (c *consumer) free() int { return c.size - len(c.inFlight) }
 
 // unanswered returns the consumer's unanswered messages in the order in which the group
-// read them.
+// read them. It also clears the consumer's queue.
 func (c *consumer) unanswered() []*message {
 	c.queue = nil
 	messages := make([]*message, 0, len(c.inFlight))

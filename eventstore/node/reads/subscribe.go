@@ -178,7 +178,7 @@ func (c *cursor) catchUp() error {
 }
 
 // The method "older" reads records that the tail no longer contains. If a scavenge
-// removed all of them, older moves the cursor to the end.
+// removed all of them, the method moves the cursor to the end.
 func (c *cursor) older() ([]record.Record, error) {
 	end := c.Tail.End()
 	p, err := c.Store.LogPage(storage.Range{From: c.at + 1, Within: end, Limit: storage.PageRecords})

@@ -8,7 +8,7 @@ import (
 
 // Head is the end of a stream and the stream's metadata.
 type Head struct {
-	Last     int64 // revision, -1 for no event
+	Last     int64 // revision; -1 if there is no event
 	Position uint64
 	Meta     record.Metadata
 }
