@@ -19,7 +19,7 @@ type State string
 // The states of a bot.
 const (
 	Untested    State = "untested"    // no match counts yet
-	OK          State = "ok"          // none of the others
+	OK          State = "ok"          // the bot is in none of the other states
 	Failing     State = "failing"     // resigned or missed in each of the last two matches
 	Unreachable State = "unreachable" // no dial succeeded for three decisions in a row
 )
@@ -27,7 +27,7 @@ const (
 const (
 	// KeptMatches is the number of a bot's ended matches that Recent counts.
 	KeptMatches = 20
-	failedDials = 3 // this many failed dials in a row make a bot unreachable
+	failedDials = 3 // this many decisions in a row without a successful dial make a bot unreachable
 	badMatches  = 2 // this many resigned or missed matches in a row make a bot failing
 )
 
@@ -38,7 +38,7 @@ type Match struct {
 	Illegal     int    `json:"illegal,omitempty"`
 	Resigned    bool   `json:"resigned,omitempty"`
 	Missed      bool   `json:"missed,omitempty"`
-	Unreachable bool   `json:"unreachable,omitempty"` // at its latest strike, failedDials dials in a row had failed
+	Unreachable bool   `json:"unreachable,omitempty"` // at its latest strike, no dial had succeeded for failedDials decisions in a row
 	Aborted     bool   `json:"aborted,omitempty"`
 }
 

@@ -39,7 +39,7 @@ type Decision struct {
 // stays valid, so copying a Match forks it.
 type Match struct {
 	ServerSeed seed.Seed // derived from the seed key; not in the log while the match is running
-	Seed       seed.Seed // joint; zero until Started
+	Seed       seed.Seed // from the server seed and either the nonces or the beacon; zero until Started
 	Started    Started
 	Game       game.State
 	Strikes    [game.MaxSeats]int

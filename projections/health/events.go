@@ -91,9 +91,9 @@ var (
 	ErrEventUnknown = errors.New("there is no such event")
 )
 
-// After returns the number of the event with this ID, which Events takes as n. For the
-// zero ID, it returns one less than the number of the oldest event that the model keeps.
-// The rows must include the position of the ID.
+// After returns the number of the event with this ID. Pass this number to Events as n.
+// For the zero ID, it returns one less than the number of the oldest event that the model
+// keeps. The rows must include the position of the ID.
 func (h *Health) After(ownerID string, id ID) (n int64, err error) {
 	oldest, oldestN, err := h.edge(ownerID, "ASC")
 	switch {

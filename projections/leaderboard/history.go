@@ -120,7 +120,7 @@ const maxVersions = 20
 
 // VersionTally counts a bot's placements with one version of its program.
 type VersionTally struct {
-	Version string // empty: the matches for which the bot named no version
+	Version string // empty for the matches in which the bot named no version
 	Games   int    // completed matches
 	Places  [4]int // how often the bot was first, second, …
 }
