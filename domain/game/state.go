@@ -31,7 +31,7 @@ const (
 type State struct {
 	Public
 	Hands        [MaxSeats]Cards
-	Devs, Bought [MaxSeats]DevCards // Devs were bought in earlier turns, Bought this turn
+	Devs, Bought [MaxSeats]DevCards // Devs holds the cards from earlier turns; Bought holds the cards bought this turn
 
 	step       step
 	discarding uint8       // one bit for each seat that owes a discard
