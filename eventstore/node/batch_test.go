@@ -95,8 +95,8 @@ func refusedWith[M proto.Message](t *testing.T, m *api.BatchAppendResp, code cod
 	return detail.(M)
 }
 
-// A batch append checks versions and recognizes retries the way a plain append does. An
-// error ends only the append that caused it, and the call continues.
+// A batch append checks versions and recognizes retries as a plain append does. An error
+// ends only the append that caused it, and the call continues.
 func TestBatchAppend(t *testing.T) {
 	f := serve(t)
 	s := f.batches()

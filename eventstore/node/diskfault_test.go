@@ -22,7 +22,7 @@ import (
 type breakage struct {
 	name  string
 	err   error
-	stays bool // every later change fails too
+	stays bool // whether every later change fails too
 	kinds func(errorfs.Op) bool
 }
 

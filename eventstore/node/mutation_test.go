@@ -113,9 +113,8 @@ func (f folder) disk() (vfs.FS, error) {
 	return fs, err
 }
 
-// readAllOf opens a folder and reads all its events, first from the log and then
-// from each stream. If a step fails, readAllOf returns the name of that step as
-// how.
+// readAllOf opens a folder and reads all its events, first from the log and then from
+// each stream. If a step fails, how describes the outcome, such as "refused".
 func readAllOf(f folder) (events []string, how string, err error) {
 	fs, err := f.disk()
 	if err != nil {
