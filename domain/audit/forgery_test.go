@@ -312,7 +312,7 @@ var forgeries = []forgery{
 	// Forgeries of the order of events, and of the record's other fields.
 	{"an event dropped", func(f forged) int { i := f.find("roll", nil); return on(i, func() { f.drop(i) }) }, audit.CheckDice, true},
 	{"an event doubled", func(f forged) int { i := f.find("roll", nil); return behind(1, i, func() { f.double(i) }) }, audit.CheckAnswers, true},
-	{"an event dropped, its number too", func(f forged) int {
+	{"an event dropped, the others not renumbered", func(f forged) int {
 		i := f.find("roll", nil)
 		return on(i, func() { f.object["replay"] = slices.Delete(slices.Clone(f.replay()), i, i+1) })
 	}, audit.CheckRecord, true},

@@ -12,11 +12,11 @@ import (
 	"hexarena/domain/match"
 )
 
-// fold folds facts. Each word is one match, and most letters are one decision: s is a
-// silent timeout, d a failed dial, i an illegal answer and a an answer. At the third
-// strike, the bot resigns. The match ends as missed if the word contains m, and as
-// aborted if it contains x. Otherwise it ends as played. A match with the last letter …
-// is still open. The nth fact happens n seconds after the start.
+// fold folds facts. Each word is one match, and most letters are one decision: "s" is a
+// silent timeout, "d" is a failed dial, "i" is an illegal answer, and "a" is an answer.
+// At the third strike, the bot resigns. The match ends as missed if the word contains
+// "m", and as aborted if it contains "x". Otherwise it ends as played. If the word ends
+// with "…", the match is still open. The nth fact happens n seconds after the start.
 func fold(words ...string) health.Bot {
 	var b health.Bot
 	now := start

@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// career returns a ladder on which bot a has had some matches. Each letter of steps
-// is one match: m if the bot misses it, p if the bot plays it, v if it is voided. The
-// parameter step is the time between the ends of two matches.
+// career returns a ladder on which the bot "a" has had some matches. Each letter of steps
+// is one match: "m" if the bot misses it, "p" if the bot plays it, and "v" if it is
+// voided. The parameter step is the time between the ends of two matches.
 func career(steps string, step time.Duration) Ladder {
 	l := New(Standard)
 	for i, s := range steps {

@@ -29,7 +29,7 @@ type countedLog struct {
 	mu    sync.Mutex
 	reads int
 	away  bool
-	lost  bool // appends are stored, but fail
+	lost  bool // whether appends store their events but return an error
 }
 
 func newLog() *countedLog { return &countedLog{Log: memory.New()} }

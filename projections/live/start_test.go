@@ -20,8 +20,8 @@ import (
 	"hexarena/projections/live"
 )
 
-// meddling is a log that calls its function happen before, between and after the
-// events of a read.
+// meddling is a log that calls its function "happen" before, between and after the events
+// of a read.
 type meddling struct {
 	*memory.Log
 	happen func()
