@@ -52,8 +52,8 @@ func decode(kind, name string, data []byte) (e stored, err error) {
 	return nil, err
 }
 
-// shape is a line of the golden file, which holds a stored event. If the event's
-// shape has changed, the field named reads holds the same event in today's shape.
+// shape is a line of the golden file, which holds a stored event. If the event's shape
+// has changed, the field "reads" holds the same event in today's shape.
 type shape struct{ kind, name, data, reads string }
 
 const golden = "testdata/shapes.golden"

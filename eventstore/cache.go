@@ -15,7 +15,7 @@ type Cache[F any] struct {
 	weigh  func(*F) int
 
 	mu     sync.Mutex                 // guards the fields below
-	byID   map[StreamID]*list.Element // of recent
+	byID   map[StreamID]*list.Element // elements of recent
 	recent *list.List                 // contains *cached[F], the most recently used first
 	weight int                        // the sum of the weights
 }

@@ -26,7 +26,7 @@ type Metadata struct {
 	PlayedMs    *int64    `json:"playedMs,omitempty"`     // playing time so far; only in match events
 	UsedMs      []int64   `json:"usedMs,omitempty"`       // time that each seat has used so far; only in match events
 	RedialMs    []int64   `json:"redialMs,omitempty"`     // time spent redialing each seat in the batch that this append settles; absent if no seat was redialed
-	FailedDials []int     `json:"failedDials,omitempty"`  // for each seat, its latest decisions in a row for which no dial succeeded; absent if all are 0
+	FailedDials []int     `json:"failedDials,omitempty"`  // for each seat, how many of its latest decisions in a row had no successful dial; absent if all are 0
 	Correlation string    `json:"$correlationId"`         // id of the match or the request
 	Causation   string    `json:"$causationId,omitempty"` // id of the event or command that caused this one
 }

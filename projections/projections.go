@@ -201,7 +201,8 @@ func (r *Runner) fail(err error) error {
 	return r.failed
 }
 
-// setCommitted wakes the callers of Wait if the position has changed.
+// setCommitted stores the committed position. If it has changed, setCommitted wakes the
+// callers of Wait.
 func (r *Runner) setCommitted(p eventstore.Position) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

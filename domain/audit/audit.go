@@ -38,7 +38,7 @@ const (
 	CheckStrikes    = "strikes"    // every strike, and every resignation
 	CheckSteals     = "steals"     // every robbery
 	CheckTrades     = "trades"     // every trade between seats
-	CheckAwards     = "awards"     // every move of an award
+	CheckAwards     = "awards"     // every change of an award's holder
 	CheckEnd        = "end"        // the end of the match: reason, scores, placements
 	CheckPlacements = "placements" // the placements of the record
 	CheckThinking   = "thinking"   // the thinking times in the record
@@ -77,7 +77,7 @@ func (d *Difference) Error() string {
 	return fmt.Sprintf("%s, %s: the log has %s; expected %s", where, d.Check, d.Log, d.Follows)
 }
 
-// Report is the result of an audited match.
+// Report is the result of auditing a match.
 type Report struct {
 	Match      string      `json:"match"`
 	Mode       string      `json:"mode"`
@@ -142,7 +142,7 @@ func (a *audit) check(name string) *Check {
 	return c
 }
 
-// The method made records that a check compared n more values and found them equal.
+// The method "made" records that a check compared n more values and found them equal.
 func (a *audit) made(name string, n int) {
 	c := a.check(name)
 	c.Made = true

@@ -38,7 +38,9 @@ func (f forged) is(i int, k string) bool {
 	return i >= 0 && i < len(f.replay()) && f.event(i)["kind"] == k
 }
 
-// find returns the index of the first event of the given kind whose data fits, or -1.
+// find returns the index of the first event of the given kind whose data passes the
+// function fits. It returns -1 if there is no such event. If fits is nil, all data
+// passes.
 func (f forged) find(kind string, fits func(d object) bool) int {
 	return slices.IndexFunc(f.replay(), func(e any) bool {
 		return e.(object)["kind"] == kind && (fits == nil || fits(e.(object)["data"].(object)))
@@ -96,7 +98,7 @@ type forgery struct {
 	inside bool   // whether the record is enough for the audit to find the forgery
 }
 
-// The function on calls forge and returns the seq of the event at index i. If i is
+// The function "on" calls forge and returns the seq of the event at index i. If i is
 // negative, it returns -1 without calling forge.
 func on(i int, forge func()) int {
 	if i < 0 {
@@ -106,7 +108,8 @@ func on(i int, forge func()) int {
 	return i + 1
 }
 
-// behind is like on, but for a forgery that the audit finds only n events later.
+// The function "behind" is like "on", but for a forgery that the audit finds only n
+// events later.
 func behind(n, i int, forge func()) int {
 	if i < 0 {
 		return -1
@@ -309,7 +312,7 @@ var forgeries = []forgery{
 	// Forgeries of the order of events, and of the record's other fields.
 	{"an event dropped", func(f forged) int { i := f.find("roll", nil); return on(i, func() { f.drop(i) }) }, audit.CheckDice, true},
 	{"an event doubled", func(f forged) int { i := f.find("roll", nil); return behind(1, i, func() { f.double(i) }) }, audit.CheckAnswers, true},
-	{"an event dropped, its number too", func(f forged) int {
+	{"an event dropped, the others not renumbered", func(f forged) int {
 		i := f.find("roll", nil)
 		return on(i, func() { f.object["replay"] = slices.Delete(slices.Clone(f.replay()), i, i+1) })
 	}, audit.CheckRecord, true},

@@ -34,7 +34,7 @@ type LadderTotals struct {
 
 	Voids       map[string]int `json:"voids"`       // the voided matches by cause: wall_clock, operator or beacon
 	Seatings    int            `json:"seatings"`    // events that seat tables
-	Repeated    int            `json:"repeated"`    // repeated seatings; a seating can be repeated only if it lists its candidates
+	Repeated    int            `json:"repeated"`    // seatings that Add repeated; a seating can be repeated only if it lists its candidates
 	Beacon      int            `json:"beacon"`      // tables whose seating names a beacon round
 	Rounds      int            `json:"rounds"`      // seatings whose round was compared with the tick
 	Commitments int            `json:"commitments"` // tables whose commitment was recomputed from a published seed key
@@ -63,11 +63,11 @@ type entry struct {
 	Seating
 	status string
 	why    string             // the reason in the MatchVoided event; empty unless the match was aborted
-	rated  []ladder.RatedSeat // nil unless it is completed
+	rated  []ladder.RatedSeat // nil unless the match is completed
 }
 
-// LadderDifference is the first event of a ladder that does not follow from the
-// events before it.
+// LadderDifference describes a ladder's first event that does not follow from the earlier
+// events.
 type LadderDifference struct {
 	Mode     string `json:"mode"`
 	Revision uint64 `json:"revision"` // in the ladder's stream
@@ -180,7 +180,7 @@ func (l *Ladder) close(matchID, status, why string, rated []ladder.RatedSeat) {
 	}
 }
 
-// The function same reports whether two ratings are equal to the last bit.
+// The function "same" reports whether two ratings are equal to the last bit.
 func same(a, b rating.Rating) bool {
 	return math.Float64bits(a.Mu) == math.Float64bits(b.Mu) && math.Float64bits(a.Sigma) == math.Float64bits(b.Sigma)
 }

@@ -117,9 +117,9 @@ func TestForgedLaddersAreFound(t *testing.T) {
 			l[void] = stored{l[void].at, "RatingsChanged", object{"match": "x", "seats": []any{}}}
 			return l
 		}},
-		"a match of no table":  {void, func(l []stored) []stored { l[void].data["match"] = "x"; return l }},
-		"a reason of an abort": {void, func(l []stored) []stored { l[void].data["why"] = "mood"; return l }},
-		"a match's id":         {0, func(l []stored) []stored { tables(l[0])[0].(object)["matchId"] = "x"; return l }},
+		"a match without a table": {void, func(l []stored) []stored { l[void].data["match"] = "x"; return l }},
+		"a reason of an abort":    {void, func(l []stored) []stored { l[void].data["why"] = "mood"; return l }},
+		"a match's id":            {0, func(l []stored) []stored { tables(l[0])[0].(object)["matchId"] = "x"; return l }},
 		"a bot at two tables": {0, func(l []stored) []stored {
 			tables(l[0])[1].(object)["bots"].([]any)[0] = tables(l[0])[0].(object)["bots"].([]any)[0]
 			return l

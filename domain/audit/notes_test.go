@@ -11,8 +11,8 @@ import (
 	"hexarena/domain/seed"
 )
 
-// An owner's notes either agree with a record or show where it differs from what the
-// bot saw.
+// The audit either accepts an owner's notes, or reports where the record differs from
+// them.
 func TestNotes(t *testing.T) {
 	record := sample.New(sample.Options{Chance: 2, Bots: 4}).Tick()[0]
 	f := open(t, record)

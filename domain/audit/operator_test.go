@@ -167,7 +167,7 @@ func TestForgedBeaconsAreFound(t *testing.T) {
 // convenient seed. Every check passes, but the report says that only the arena
 // contributed to the seed. With a beacon, trying keys is useless, because the seed
 // also depends on a round that does not exist yet.
-func TestSeedKeysGroundWithAndWithoutABeacon(t *testing.T) {
+func TestTryingSeedKeysWithAndWithoutABeacon(t *testing.T) {
 	id := ladder.MatchID(sample.PlatformKey, ladder.Standard, 0, 0)
 	rolls := func(s seed.Seed) (sevens int) {
 		var stream seed.Stream
@@ -179,14 +179,14 @@ func TestSeedKeysGroundWithAndWithoutABeacon(t *testing.T) {
 		return sevens
 	}
 	nonces := []string{"", "", "", ""}
-	var ground []byte
-	for i := uint64(0); ground == nil; i++ {
+	var chosen []byte
+	for i := uint64(0); chosen == nil; i++ {
 		key := binary.BigEndian.AppendUint64(nil, i)
 		if rolls(seed.Joint(seed.Server(key, id), nonces)) == 2 {
-			ground = key
+			chosen = key
 		}
 	}
-	server := seed.Server(ground, id)
+	server := seed.Server(chosen, id)
 	require.Equal(t, 2, rolls(match.SeedOf(server, nonces, nil)), "the operator gets two sevens in a row")
 
 	beaten := 0
@@ -205,7 +205,7 @@ func TestSeedKeysGroundWithAndWithoutABeacon(t *testing.T) {
 	require.Equal(t, "the arena only", r.SeedFrom)
 }
 
-func TestWhoSharedInASeed(t *testing.T) {
+func TestWhoContributedToASeed(t *testing.T) {
 	record := sample.New(sample.Options{Chance: 2, Bots: 4, Abort: 1}).Tick()[0]
 	f := open(t, record)
 	table, nonces := f.proof()["table"].([]any), f.nonces()

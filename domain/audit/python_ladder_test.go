@@ -189,7 +189,7 @@ func (w *whole) save(t testing.TB, every int) {
 	w.write(t, "matches.jsonl", append(bytes.Join(kept, []byte("\n")), '\n'))
 }
 
-// The method audited folds the ladder and checks every record with the arena's own
+// The method "audited" folds the ladder and checks every record with the arena's own
 // checker.
 func (w *whole) audited(t testing.TB) audit.LadderTotals {
 	t.Helper()
@@ -242,10 +242,9 @@ func TestAuditLongPythonAgreesOnAWholeLadder(t *testing.T) {
 	agreeOnAWholeLadder(t, 1000, 1)
 }
 
-// The Python checker finds a change to a single bit of any file. The only exceptions
-// are the parts that nothing commits to: the times of a ladder's events, the origin
-// and the signature of the checkpoint, and the thinking times, which no leaf
-// contains.
+// The Python checker finds a change to a single bit of any file. The only exceptions are
+// the parts that no hash covers: the times of a ladder's events, the origin and the
+// signature of the checkpoint, and the thinking times, which no leaf contains.
 func TestPythonFindsAChangedBit(t *testing.T) {
 	w := playWhole(t, 12, 1)
 	rng := logtest.Random(t)

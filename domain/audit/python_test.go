@@ -21,7 +21,8 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// python runs docs/audit/verify.py, which was written only from docs/audit.md.
+// python runs docs/audit/verify.py. The author of verify.py used only docs/audit.md, not
+// this package.
 func python(t testing.TB, args ...string) (out string, status int) {
 	t.Helper()
 	out, stderr, status := runPython(t, args...)

@@ -8,8 +8,8 @@ import (
 	"hexarena/domain/rating"
 )
 
-// rating compares the record with the ladder: the seating, the end and the change
-// of each rating.
+// The method "rating" compares the record with the ladder: the seating, the end and the
+// change of each rating.
 func (a *audit) rating() {
 	r := a.record
 	switch {

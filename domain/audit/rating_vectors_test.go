@@ -144,7 +144,7 @@ type stepwise struct {
 	t, c       float64
 }
 
-// pick returns the parameter with if s equals changed. Otherwise it returns value.
+// pick returns the parameter "with" if s equals changed. Otherwise it returns value.
 func (s step) pick(changed step, with, value float64) float64 {
 	if s == changed {
 		return with
@@ -352,7 +352,8 @@ func (m stepwise) rate(i int) rating.Rating {
 	return r
 }
 
-// ratingSeed is the random seed for the rating vectors. A vector never changes.
+// ratingSeed is the random seed for the rating vectors. Published vectors never change,
+// so neither may this seed.
 const ratingSeed = 16
 
 const (
@@ -360,10 +361,10 @@ const (
 	caughtBy      = 10  // minimum number of vectors in which each changed step gives a different result
 )
 
-// addRatings adds enough matches that each changed step gives a different result in
-// at least caughtBy of them. It first draws most of the vectors at random. Then it
-// draws more, but keeps a vector only if it shows a step that too few vectors have
-// shown so far.
+// addRatings adds enough matches that each changed step gives a different result in at
+// least caughtBy of them. It first draws most of the vectors at random. Then it draws
+// more, but keeps a vector only if its result reveals a changed step that too few of the
+// earlier vectors reveal.
 func (v *vectors) addRatings(t testing.TB) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(ratingSeed, ratingSeed))
@@ -395,7 +396,7 @@ func (v *vectors) addRatings(t testing.TB) {
 	}
 }
 
-// The method shows reports whether a changed step changes the result of a match. If
+// The method "shows" reports whether a changed step changes the result of a match. If
 // the step is part of exp, the method first compares only the results of exp, which
 // is faster.
 func (s step) shows(before []rating.Rating, placements []int) bool {

@@ -28,7 +28,7 @@ type Record struct {
 	endedAt    string // empty if null
 	reason     string // why the match was aborted; empty if the record does not say
 	seed       seed.Seed
-	seeded     bool // the seed is published
+	seeded     bool // whether the seed is published
 	commitment *seed.Seed
 	proof      *match.Proof // nil if no arena seated the match; the commitment is then empty
 	thinking   []int        // nil if the record has no thinking times
@@ -36,7 +36,7 @@ type Record struct {
 	flaw       *Difference // the first event of the replay that could not be read, or nil
 }
 
-// player is a MatchPlayer.
+// player is one entry in the list of players of a record.
 type player struct {
 	seat      int
 	botID     string

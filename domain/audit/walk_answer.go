@@ -13,9 +13,9 @@ func describeClose(d match.Decision) string {
 	return fmt.Sprintf("an event that closes decision %d (%v) of seat %d", d.ID, d.Kind, d.Seat)
 }
 
-// close reads the events that close a decision of a seat that still plays: the answer
-// or, if the seat failed, the failure, the default and, on the third strike, the
-// resignation.
+// close reads the events that close a decision of a seat that still plays. These are
+// either the answer, or a failure and then the default. The third strike is also followed
+// by the resignation.
 func (w *walk) close(d match.Decision) {
 	e := w.peek(CheckAnswers, func() string { return describeClose(d) })
 	if e == nil {
@@ -45,7 +45,7 @@ func (w *walk) close(d match.Decision) {
 	}
 }
 
-// The function closes reports whether an event closes the given decision.
+// The function "closes" reports whether an event closes the given decision.
 func closes(d match.Decision, e *event, id int, kind string) bool {
 	return e.seat == d.Seat && id == d.ID && kind == d.Kind.String()
 }

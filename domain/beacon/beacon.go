@@ -26,9 +26,9 @@ const (
 	SignatureSize = 48
 )
 
-// Margin is the number of periods between a tick and the round that its seatings
-// name. The arena also seats no tables while the newest round that it knows is more
-// than Margin periods old.
+// Margin is the number of periods between a tick and the round that its seatings name.
+// The arena also stops seating tables while the newest round that it knows is more than
+// Margin periods old.
 const Margin = 2
 
 // Chain is one drand chain. Its hash commits to all other fields.

@@ -18,7 +18,7 @@ const (
 // None stands for a missing vertex, edge, hex or seat.
 const None = 0xff
 
-// Resource names what a hex yields.
+// Resource is the kind of card that a hex yields.
 type Resource uint8
 
 // The resources in their canonical order. Shuffles, defaults and steals use this

@@ -158,7 +158,7 @@ func (s *State) nextAward() Consequence {
 	return Consequence{Kind: AwardMoved, Award: a, From: s.Holders[a], To: s.rightful(a)}
 }
 
-// contest records whether an award must move.
+// contest records whether an award must change its holder.
 func (s *State) contest() {
 	s.contested = s.rightful(LongestRoad) != s.Holders[LongestRoad] ||
 		s.rightful(LargestArmy) != s.Holders[LargestArmy]
@@ -189,7 +189,7 @@ func (s *State) Apply(c Consequence) {
 		return
 	case Ended:
 		s.reason = c.Reason
-		s.rolled = false // a roll that won paid nothing, so Public has nothing to take back
+		s.rolled = false // State pays nothing for a winning roll, so Public must not take anything back
 	case Rolled:
 		s.beginTurn(c)
 		return

@@ -6,9 +6,9 @@ import (
 	"hexarena/domain/board"
 )
 
-// checkSetup need not check that the edge is free. During setup, every road touches a
-// town, so both its ends are on or next to that town. The distance rule closes both
-// vertices to other settlements.
+// checkSetup does not check whether the edge is free, because it always is. During setup,
+// both ends of every road are on or next to a town. The distance rule forbids other
+// settlements there, so no other road touches the new settlement.
 func (s *State) checkSetup(a Action) *Illegal {
 	if broken := cmp.Or(checkID("vertex", a.Vertex, board.Vertices), checkID("edge", a.Edges[0], board.Edges)); broken != nil {
 		return broken

@@ -15,9 +15,9 @@ import (
 // rich is a game of four seats on seat 0's turn, in which seat 0 can do nearly
 // everything.
 //
-// Seat 0 has a settlement on 18 with roads 18-13-8 and 18-24, and a city on 47,
-// which is a lumber port. Seat 1 has settlements on 30 and 20 with roads 30-35
-// and 20-25-31. Seat 2 has a city on 2 with a road.
+// Seat 0 has a settlement on vertex 18 with roads 18-13-8 and 18-24, and a city on 47,
+// which is a lumber port. Seat 1 has settlements on 30 and 20 with roads 30-35 and
+// 20-25-31. Seat 2 has a city on 2 with a road.
 var rich = after(newPlain(4),
 	onTurn(0, 9),
 	settlements(0, 18), cities(0, 47), roads(0, 8, 13, 18, 24),

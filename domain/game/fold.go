@@ -64,7 +64,7 @@ func (p *Public) Apply(c Consequence) {
 		p.Holders[c.Award] = c.To
 	case Ended:
 		if p.rolled && c.Reason == Win && p.Score(p.Seat) < PointsToWin {
-			p.takeBack(p.production()) // hidden points won at the roll
+			p.takeBack(p.production()) // the seat won with hidden points, so its roll paid nothing
 		}
 		p.rolled, p.Over = false, true
 	case Rolled:

@@ -22,7 +22,7 @@ const (
 	ReasonOutOfRange      = "out_of_range"     // a vertex, edge, hex or seat does not exist, or a count is too large
 	ReasonNegativeCount   = "negative_count"   // a count of cards is below zero
 	ReasonEdgeCount       = "edge_count"       // play_roadworks names neither one nor two edges
-	ReasonTalkTooLong     = "talk_too_long"    // talk of more than 240 characters
+	ReasonTalkTooLong     = "talk_too_long"    // the talk has more than 240 characters
 	ReasonTalkTwice       = "talk_twice"       // the seat talks a second time in the same turn
 )
 
@@ -72,7 +72,7 @@ const (
 const (
 	ReasonDiscardCount  = "discard_count"   // the discard is not half the hand, rounded down
 	ReasonSameResource  = "same_resource"   // bank_trade gives and takes the same resource
-	ReasonTooManyOffers = "too_many_offers" // a sixth offer in one turn
+	ReasonTooManyOffers = "too_many_offers" // the seat makes a sixth offer in one turn
 	ReasonEmptySide     = "empty_side"      // one side of the offer has no cards
 	ReasonOfferToSelf   = "offer_to_self"   // the offer is for the seat that makes it
 	ReasonToNotPlaying  = "to_not_playing"  // nobody plays at the seat that the offer is for

@@ -14,8 +14,8 @@ const (
 	MaxTurns       = 1000 // the game ends after this many turns
 )
 
-// step is what the game waits for once all consequences are applied. An open
-// offer interrupts a turn without changing the step.
+// step says what the game waits for once all consequences are applied. An open offer
+// interrupts a turn without changing the step.
 type step uint8
 
 const (
@@ -31,7 +31,7 @@ const (
 type State struct {
 	Public
 	Hands        [MaxSeats]Cards
-	Devs, Bought [MaxSeats]DevCards // Devs were bought in earlier turns, Bought this turn
+	Devs, Bought [MaxSeats]DevCards // Devs holds the cards from earlier turns; Bought holds the cards bought this turn
 
 	step       step
 	discarding uint8       // one bit for each seat that owes a discard
@@ -39,7 +39,7 @@ type State struct {
 	offers     uint8       // made this turn
 	due        Consequence // the robbery or trade that Next returns if isDue is set
 	isDue      bool
-	contested  bool      // whether an award must move
+	contested  bool      // whether an award must change its holder
 	scored     uint16    // the turn of the last change of any true score
 	reason     EndReason // set once the game is over
 

@@ -19,32 +19,32 @@ type State string
 // The states of a bot.
 const (
 	Untested    State = "untested"    // no match counts yet
-	OK          State = "ok"          // neither of the others
+	OK          State = "ok"          // the bot is in none of the other states
 	Failing     State = "failing"     // resigned or missed in each of the last two matches
 	Unreachable State = "unreachable" // no dial succeeded for three decisions in a row
 )
 
 const (
-	// KeptMatches is how many ended matches of a bot Recent counts.
+	// KeptMatches is the number of a bot's ended matches that Recent counts.
 	KeptMatches = 20
-	failedDials = 3 // decisions in a row without a line that make a bot unreachable
-	badMatches  = 2 // matches in a row that make a bot failing
+	failedDials = 3 // this many decisions in a row without a successful dial make a bot unreachable
+	badMatches  = 2 // this many resigned or missed matches in a row make a bot failing
 )
 
-// Match is what a bot did in one match.
+// Match summarizes one match of a bot.
 type Match struct {
 	ID          string `json:"id,omitempty"` // only while the match is open
 	Timeouts    int    `json:"timeouts,omitempty"`
 	Illegal     int    `json:"illegal,omitempty"`
 	Resigned    bool   `json:"resigned,omitempty"`
 	Missed      bool   `json:"missed,omitempty"`
-	Unreachable bool   `json:"unreachable,omitempty"` // at its latest strike, failedDials dials in a row had failed
+	Unreachable bool   `json:"unreachable,omitempty"` // at its latest strike, no dial had succeeded for failedDials decisions in a row
 	Aborted     bool   `json:"aborted,omitempty"`
 }
 
 // counts reports whether the state depends on the match. An open match counts once the
-// bot is unreachable in it. An aborted match counts only if the bot resigned in it,
-// because it does not show that the bot works.
+// bot is unreachable in it. An aborted match counts only if the bot resigned in it.
+// Otherwise, an aborted match does not show whether the bot works.
 func (m Match) counts() bool {
 	switch {
 	case m.Unreachable:

@@ -12,10 +12,11 @@ import (
 	"hexarena/domain/match"
 )
 
-// fold folds facts. Each word is one match: s is a silent timeout, d a failed dial, i
-// an illegal answer, and the third strike resigns. The match then ends: played, or
-// missed (m), or aborted (x). A match with the last letter … is still open. The nth
-// fact happens n seconds after the start.
+// fold folds facts. Each word is one match, and most letters are one decision: "s" is a
+// silent timeout, "d" is a failed dial, "i" is an illegal answer, and "a" is an answer.
+// At the third strike, the bot resigns. The match ends as missed if the word contains
+// "m", and as aborted if it contains "x". Otherwise it ends as played. If the word ends
+// with "…", the match is still open. The nth fact happens n seconds after the start.
 func fold(words ...string) health.Bot {
 	var b health.Bot
 	now := start
@@ -53,7 +54,8 @@ func fold(words ...string) health.Bot {
 
 var start = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
-// Given the facts of matches, then the bot has a state since a second.
+// The facts of a bot's matches determine its state, and the time of the last change of
+// the state.
 func TestState(t *testing.T) {
 	for name, c := range map[string]struct {
 		given []string
@@ -75,7 +77,7 @@ func TestState(t *testing.T) {
 		"fails again":                                {[]string{"sss", "sss", "p", "sss", "sss"}, health.Failing, 18},
 		"an aborted match says nothing":              {[]string{"x"}, "", 0},
 		"an aborted match between two":               {[]string{"sss", "ssx", "sss"}, health.Failing, 12},
-		"an aborted match does not recover":          {[]string{"sss", "sss", "x"}, health.Failing, 8},
+		"an aborted match is no recovery":            {[]string{"sss", "sss", "x"}, health.Failing, 8},
 		"resigned in an aborted match":               {[]string{"sss", "sssx"}, health.Failing, 9},
 		"the third failed dial":                      {[]string{"ddd…"}, health.Unreachable, 3},
 		"two failed dials":                           {[]string{"dd…"}, "", 0},
@@ -104,7 +106,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// Given more matches, then Recent counts the last twenty that have ended.
+// Recent counts only the last twenty matches that have ended.
 func TestRecent(t *testing.T) {
 	require.Zero(t, health.Bot{}.Recent())
 	bad := []string{"sii", "m", "ssx", "s…"}
@@ -113,8 +115,8 @@ func TestRecent(t *testing.T) {
 	require.Equal(t, health.Recent{Matches: 20, Strikes: 3, Resigned: 1, Illegal: 3}, fold(many...).Recent())
 }
 
-// Given details in any order, then they explain the latest error as they explain a
-// decision in the decision log.
+// Whatever their order, the details of a match explain the latest error in the same way
+// as the decision log.
 func TestLastError(t *testing.T) {
 	b := fold("s…")
 	want := health.Error{MatchID: "A", Decision: 1, Seq: 7, At: start.Add(time.Second), Code: "dropped", Message: "the connection was lost, or did not open in time"}

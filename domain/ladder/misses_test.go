@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// career returns a ladder on which bot a has had some matches. Each letter of steps
-// is one match: m if the bot misses it, p if the bot plays it, v if it is voided. The
-// parameter step is the time between the ends of two matches.
+// career returns a ladder on which the bot "a" has had some matches. Each letter of steps
+// is one match: "m" if the bot misses it, "p" if the bot plays it, and "v" if it is
+// voided. The parameter step is the time between the ends of two matches.
 func career(steps string, step time.Duration) Ladder {
 	l := New(Standard)
 	for i, s := range steps {
@@ -218,7 +218,7 @@ func TestStreaksMatchASimpleCount(t *testing.T) {
 
 // A fold does not change the misses in an earlier state, and the list of misses stays
 // short.
-func TestMissesAreKeptApart(t *testing.T) {
+func TestAFoldKeepsTheMissesOfEarlierStates(t *testing.T) {
 	before := career("mm", time.Hour).Bot("a")
 	one, two := before, before
 	one.played(true, noon.Add(3*time.Hour))

@@ -115,14 +115,14 @@ func TestASnapshotRestoresTheSameLadder(t *testing.T) {
 			_, err = l.Void(id, WhyOperator)
 			require.ErrorIs(t, err, want)
 		}
-		require.True(t, slices.Equal(l.State().Closed, again.State().Closed), "oldest first, wherever the ring buffer begins")
+		require.True(t, slices.Equal(l.State().Closed, again.State().Closed), "the ids are the same, oldest first")
 		for _, further := range []string{"x", "y", "z"} {
 			l, again = over(l, further), over(again, further)
 		}
 	}
 }
 
-// The function over returns a ladder after one more match, which is voided.
+// The function "over" returns a ladder after one more match, which is voided.
 func over(l Ladder, id string) Ladder {
 	return Evolve(Evolve(l, seated(id, "a", "b", "c"), noon), MatchVoided{MatchID: id, Why: WhyOperator}, noon)
 }

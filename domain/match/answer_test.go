@@ -25,7 +25,7 @@ func TestReadingAnswers(t *testing.T) {
 		{"white space", " {\n\"action\" : {\"road\":4 , \"settlement\": 3} ,\t\"id\" : 7 } ", game.KindSetup, ""},
 		{"not JSON", `{"id":7,"action":{"settlement":3,"road":4}`, game.KindSetup, "malformed"},
 		{"empty", ``, game.KindSetup, "malformed"},
-		{"text after it", `{"id":7,"action":{"settlement":3,"road":4}} x`, game.KindSetup, "malformed"},
+		{"text after the object", `{"id":7,"action":{"settlement":3,"road":4}} x`, game.KindSetup, "malformed"},
 		{"two values", `{"id":7,"action":{"settlement":3,"road":4}}{}`, game.KindSetup, "malformed"},
 		{"not an object", `7`, game.KindSetup, "malformed"},
 		{"duplicate key", `{"id":7,"id":7,"action":{"settlement":3,"road":4}}`, game.KindSetup, "malformed"},

@@ -73,10 +73,10 @@ type Outcome struct {
 	NoLine    bool   // the connection was down, and the latest dial failed
 }
 
-// CountFailedDials returns, for each seat, how many of its latest decisions in a row
-// have the outcome NoLine. counts are the numbers before these outcomes, one for each
-// decision that Asks returns. A decision that the arena did not ask changes nothing.
-// The result is nil if all numbers are 0.
+// CountFailedDials returns, for each seat, how many of its latest decisions in a row have
+// the outcome NoLine. counts holds the numbers before these outcomes. outcomes has one
+// outcome for each decision that Asks returns. A decision that the arena did not ask
+// changes nothing. The result is nil if all numbers are 0.
 func (m *Match) CountFailedDials(counts []int, outcomes []Outcome) []int {
 	next := make([]int, len(m.Started.Seats))
 	copy(next, counts)
@@ -293,7 +293,7 @@ func ended(over game.State, c game.Consequence) GameEnded {
 // maxStoredAnswer is how many bytes of a raw answer the log stores.
 const maxStoredAnswer = 4096
 
-// The function stored returns a raw frame as the log stores it: as valid UTF-8, and
+// The function "stored" returns a raw frame as the log stores it: as valid UTF-8, and
 // cut between two code points if it is too long.
 func stored(frame []byte) string {
 	text := strings.ToValidUTF8(string(frame[:min(len(frame), maxStoredAnswer+utf8.UTFMax)]), "\uFFFD")

@@ -137,7 +137,7 @@ func appendTalk(b []byte, t TableTalk) []byte {
 	return append(b, '}')
 }
 
-// A function below that has a parameter named key appends the key, with the
+// Some functions below have a parameter named key. They append the key, with the
 // punctuation around it, before the value.
 
 func appendInt(b []byte, key string, n int) []byte { return appendNumber(append(b, key...), n) }

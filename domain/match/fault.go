@@ -54,8 +54,8 @@ func (e DecisionTimedOut) KnownFault() Fault {
 	return FaultOf(e.Cause)
 }
 
-// FaultOf returns what the cause of a timeout says about the fault. The causes are
-// listed under "timeout or illegal" in docs/protocol.md.
+// FaultOf returns the fault that the cause of a timeout indicates. The causes are listed
+// under "timeout or illegal" in docs/protocol.md.
 func FaultOf(cause string) Fault {
 	switch cause {
 	case CauseOversized:
@@ -71,7 +71,7 @@ func FaultOf(cause string) Fault {
 // Fault returns the fault of the decision that a answers.
 func (a LateAnswer) Fault() Fault { return *late(a.LateMs) }
 
-// The function late returns the fault for an answer that arrived ms milliseconds
+// The function "late" returns the fault for an answer that arrived ms milliseconds
 // after its deadline.
 func late(ms int64) *Fault {
 	return &Fault{Code: CodeLate, Message: "came " + thousands(ms) + " ms late"}

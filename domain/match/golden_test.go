@@ -133,7 +133,7 @@ func TestEveryKindOccurs(t *testing.T) {
 	}
 }
 
-// PublicKinds describes what Publish returns.
+// PublicKinds describes the kinds, seats and data that Publish returns.
 func TestPublicKindsFitThePublishedEvents(t *testing.T) {
 	kinds := map[string]PublicKind{}
 	for _, k := range PublicKinds {

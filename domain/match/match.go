@@ -39,7 +39,7 @@ type Decision struct {
 // stays valid, so copying a Match forks it.
 type Match struct {
 	ServerSeed seed.Seed // derived from the seed key; not in the log while the match is running
-	Seed       seed.Seed // joint; zero until Started
+	Seed       seed.Seed // from the server seed and either the nonces or the beacon; zero until Started
 	Started    Started
 	Game       game.State
 	Strikes    [game.MaxSeats]int
@@ -92,9 +92,9 @@ func (m *Match) Proof() Proof {
 	return Proof{ServerSeed: m.ServerSeed, Nonces: m.Started.Nonces, Table: t.Bots, Revision: t.Revision, Index: t.Index, SeedKey: t.SeedKey, Beacon: m.Started.Beacon}
 }
 
-// SeedOf returns the seed of a match. If round is not nil, the seed does not depend
-// on the nonces. The round must decode; the round of a stored Started event always
-// does.
+// SeedOf returns the seed of a match. If round is not nil, the seed does not depend on
+// the nonces. Round.Decode must not fail for round. It never fails for the round of a
+// stored Started event.
 func SeedOf(serverSeed seed.Seed, nonces []string, round *beacon.Round) seed.Seed {
 	if round == nil {
 		return seed.Joint(serverSeed, nonces)

@@ -65,7 +65,7 @@ func TestStartSeatsByTheJointSeed(t *testing.T) {
 	require.Error(t, err, "a match can start only once")
 	s.Commitment = seed.Seed{}
 	_, err = New(server).Start(s)
-	require.Error(t, err, "the commitment must be kept")
+	require.Error(t, err, "the commitment must match the seed key")
 }
 
 // If the table names a beacon round, the seed comes only from the server seed and the
@@ -315,7 +315,8 @@ func TestCancel(t *testing.T) {
 	require.Error(t, err)
 }
 
-// An answered decision ends the count of a seat. Other seats keep theirs.
+// After an answered decision, the count of that seat is zero. The counts of the other
+// seats do not change.
 func TestCountFailedDials(t *testing.T) {
 	m, _ := begin(t, seed.Seed{1}, 3)
 	seat := m.Asks()[0].Seat

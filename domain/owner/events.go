@@ -105,7 +105,7 @@ type BotRemoved struct {
 	BotID string `json:"botId"`
 }
 
-// TrialOrdered asks the process that plays for a trial of a paused bot.
+// TrialOrdered asks the process that plays matches to play a trial of a paused bot.
 type TrialOrdered struct {
 	BotID   string `json:"botId"`
 	TrialID string `json:"trialId"`

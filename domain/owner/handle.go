@@ -37,14 +37,14 @@ func (a Account) ChooseHandle(handle string) []Event {
 
 // Keeps reports whether a handle that the account has claimed still belongs to the
 // account. The account keeps its current handle, and it keeps each former handle for
-// HandleReserved. Its claims to all other handles are abandoned.
+// HandleReserved. Its claims to all other handles count as abandoned.
 func (a Account) Keeps(handle string, now time.Time) bool {
 	return a.Handle == handle || slices.ContainsFunc(a.former, func(f formerHandle) bool {
 		return f.handle == handle && now.Sub(f.at) < HandleReserved
 	})
 }
 
-// The method renamed returns the account with a new handle.
+// The method "renamed" returns the account with a new handle.
 func (a Account) renamed(handle string, at time.Time) Account {
 	a.former = without(a.former, func(f formerHandle) bool {
 		return f.handle == handle || at.Sub(f.at) >= HandleReserved
@@ -67,12 +67,11 @@ type Name struct {
 	Released time.Time // zero if not released
 }
 
-// Contested reports whether the handle is claimed by another owner, and that claim
-// is past its grace period or was released at least HandleReserved ago. In that
-// case, only the other owner's account shows whether the handle is free (see
-// Abandoned). The release alone does not show that: if several calls change the
-// account at the same time, one may release a handle that another has just given
-// back to the account.
+// Contested reports whether the handle is claimed by another owner, and that claim is
+// past its grace period or was released at least HandleReserved ago. In that case, only
+// the other owner's account shows whether the handle is free (see Abandoned). The release
+// alone does not show that: if several calls change the account at the same time, one
+// call may release a handle that another call has just given back to the account.
 func (n Name) Contested(ownerID string, now time.Time) bool {
 	switch {
 	case n.OwnerID == "" || n.OwnerID == ownerID:

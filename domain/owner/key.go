@@ -26,8 +26,8 @@ type Key struct {
 	Notified bool // whether the owner received the email about the moved key
 }
 
-// NoticeOwed reports whether the key moved to another account and its former owner
-// has not received the email about that yet.
+// NoticeOwed reports whether the key moved to another account, but its former owner has
+// not received the email about the move yet.
 func (k Key) NoticeOwed() bool { return k.Moved && !k.Notified }
 
 // Revoked reports whether the key has been revoked.

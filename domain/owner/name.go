@@ -55,9 +55,9 @@ var blank = &unicode.RangeTable{
 	},
 }
 
-// The function visible reports whether a character is visible by itself. Marks are
-// not, because they only change another character. Private and unassigned
-// characters are not, because their appearance depends on the reader's fonts.
+// The function "visible" reports whether a character is visible by itself. Marks do not
+// count as visible, because they only change another character. Private and unassigned
+// characters do not count either, because their appearance depends on the reader's fonts.
 func visible(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) &&
 		!unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, blank)

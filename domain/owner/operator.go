@@ -17,7 +17,7 @@ func (a Account) Suspend(reason string) ([]Event, error) {
 }
 
 // Restore ends the suspension of an account. Bots that are paused or suspended
-// individually stay so. Restore may fail with the same errors as Suspend.
+// individually stay paused. Restore may fail with the same errors as Suspend.
 func (a Account) Restore(reason string) ([]Event, error) {
 	reason, err := a.ordered(reason)
 	if err != nil || !a.Suspended {
@@ -59,7 +59,7 @@ func (a Account) orderedBot(id, reason string) (Bot, string, error) {
 	return b, reason, nil
 }
 
-// The method ordered returns an order's reason without surrounding spaces. It
+// The method "ordered" returns an order's reason without surrounding spaces. It
 // checks that the reason is not empty and that the account exists.
 func (a Account) ordered(reason string) (string, error) {
 	reason = strings.TrimSpace(reason)

@@ -40,7 +40,7 @@ func AccountStream(ownerID string) string { return AccountPrefix + ownerID }
 // only its last event.
 func AddressStream(ownerID string) string { return AddressPrefix + ownerID }
 
-// MailboxStream names the stream of an address by its keyed hash.
+// MailboxStream names the stream of the address that has the given keyed hash.
 func MailboxStream(addressHash string) string { return MailboxPrefix + addressHash }
 
 // HandleStream names the stream of a handle.

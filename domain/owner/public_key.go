@@ -11,15 +11,15 @@ import (
 // At most one account has an active key with a given public key. An account
 // therefore registers a key in three steps:
 //
-//  1. It checks that the claim before the last one cannot become a key any more
-//     (see YieldKey), and appends its own claim at the exact revision.
-//  2. It makes the account of the previous claim yield the key.
+//  1. It reads the last two claims, Before and Last. It makes sure that Before can no
+//     longer become a key (see YieldKey), and appends its own claim at the exact
+//     revision.
+//  2. It makes the account of the claim Last yield the key.
 //  3. It registers the key in its own stream.
 //
-// So when an account registers a key, no earlier claim can become a key, and the
-// key of every later claim is registered only after this account has yielded. A
-// crash leaves a claim without a key. Such a claim protects nothing after
-// ClaimGrace.
+// So when an account registers a key, no earlier claim can become a key. A later claimant
+// can register its key only after this account has yielded. A crash leaves a claim
+// without a key. Such a claim protects nothing after ClaimGrace.
 type PublicKey struct {
 	Last, Before KeyClaim
 }

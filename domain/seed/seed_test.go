@@ -85,7 +85,7 @@ func TestUniformRejects(t *testing.T) {
 	}
 }
 
-func TestACopiedStreamContinuesAlike(t *testing.T) {
+func TestACopiedStreamYieldsTheSameDraws(t *testing.T) {
 	var s seed.Seed
 	var st seed.Stream
 	for range 11 {

@@ -53,8 +53,8 @@ func endedContext(ctx context.Context, f *fixture, want error) {
 
 const writers, each = 8, 15
 
-// contended makes writers compete for every revision. The losers read the stream
-// and try again.
+// The function "contended" makes writers compete for every revision. The losers read the
+// stream and try again.
 func contended(f *fixture) {
 	s := f.stream()
 	f.race(func(writer int) error {
@@ -156,9 +156,9 @@ func (f *fixture) head(s eventstore.StreamID) eventstore.Expected {
 	return eventstore.NoStream
 }
 
-// complete requires that the stream contains each event from the writers once and
-// without gaps, and that the events of each writer are in order. The stream, $all
-// and a subscription must agree.
+// The method "complete" requires that the stream contains each event from the writers
+// once and without gaps, and that the events of each writer are in order. The stream,
+// $all and a subscription must agree.
 func (f *fixture) complete(s eventstore.StreamID) {
 	f.t.Helper()
 	stored := f.read(s, 0, eventstore.ReadOptions{})

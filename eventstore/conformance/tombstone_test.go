@@ -13,8 +13,8 @@ var tombstoneCases = []conformanceCase{
 	{"tombstone/kept in $all", "Deletes: $all keeps the stored events", tombstoneAll},
 }
 
-// gone requires that all calls on a stream fail with the error for a tombstoned
-// stream.
+// The method "gone" requires that all calls on a stream fail with the error for a
+// tombstoned stream.
 func (f *fixture) gone(s eventstore.StreamID) {
 	f.t.Helper()
 	for _, expected := range []eventstore.Expected{eventstore.Any, eventstore.NoStream, eventstore.Exists, eventstore.At(1), eventstore.At(7)} {

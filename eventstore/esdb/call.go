@@ -66,7 +66,7 @@ func (l *Log) checkHealth(g *generation, err error) error {
 	return err
 }
 
-// result is the result of a call in another goroutine.
+// result contains the value and the error of a call in another goroutine.
 type result[T any] struct {
 	value T
 	err   error
@@ -175,7 +175,7 @@ func (l *Log) run(ctx context.Context, g *generation, release func(), f func(con
 	return nil
 }
 
-// The function guarded calls f and turns a panic of the client into an error. The
+// The function "guarded" calls f and turns a panic of the client into an error. The
 // client panics when it gets a response that it does not expect.
 func guarded(f func() error) (err error) {
 	defer func() {

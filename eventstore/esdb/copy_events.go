@@ -49,7 +49,7 @@ const (
 	batchBytes  = eventstore.MaxAppendBytes / 2
 )
 
-// The method fits reports whether the event can join the batch.
+// The method "fits" reports whether the event can join the batch.
 func (b *batch) fits(e *es.RecordedEvent) bool {
 	return len(b.events) > 0 && b.stream == e.StreamID && len(b.events) < batchEvents && b.bytes+weight(e) <= batchBytes
 }
@@ -74,8 +74,8 @@ type sum struct{ hash hash.Hash }
 
 func newSum() sum { return sum{sha256.New()} }
 
-// add hashes an event with its revision. For a tombstone, it hashes only the
-// stream.
+// add hashes an event with its revision. For a tombstone, it hashes the stream's name and
+// the largest number.
 func (s sum) add(e *es.RecordedEvent, revision uint64) {
 	if tombstone(e) {
 		s.part([]byte(e.StreamID))

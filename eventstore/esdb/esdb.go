@@ -49,7 +49,7 @@ type Log struct {
 	mu       sync.Mutex // guards the fields up to the next lock
 	closed   bool
 	current  *generation
-	failures int // consecutive generations that never answered
+	failures int // consecutive generations that got no response from the server
 	made     int // number of the latest generation
 
 	reporting   sync.Mutex // guards the following fields

@@ -72,7 +72,7 @@ func (g *generation) begin() bool {
 	return true
 }
 
-// The method connected registers that a call has its connection.
+// The method "connected" registers that a call has its connection.
 func (g *generation) connected() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -125,7 +125,7 @@ func (g *generation) reason() error {
 	return g.cause
 }
 
-// The method busy reports whether calls are running.
+// The method "busy" reports whether calls are running.
 func (g *generation) busy() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -165,10 +165,9 @@ func (g *generation) log(logger *slog.Logger) es.LoggingFunc {
 	}
 }
 
-// connecting is the context of a call. It detects when the call gets its
-// connection, because the client then derives its own context and reads this
-// context's deadline. A test fails if a different version of the client does not do
-// this.
+// connecting is the context of a call. It detects when the call gets its connection: at
+// that moment, the client derives another context from this context, and so calls
+// Deadline. A test fails if a different version of the client does not do this.
 type connecting struct {
 	context.Context
 	generation *generation

@@ -12,10 +12,10 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-// The proxy drops the acknowledgement of every committed append. The append is then
-// sent again with the same ids and the same expected revision: in half of the cases
-// by the Log during the call, and in the other half by the caller in a second call.
-// The stream must be identical to one that was written without faults.
+// The proxy drops the acknowledgement of every committed append. In half of the cases,
+// the Log sends the append again during the call, with the same ids and the same expected
+// revision. In the other half, the caller does so in a second call. The stream must be
+// identical to one that was written without faults.
 func TestCommitUnknown(t *testing.T) {
 	t.Parallel()
 	const rounds = 12

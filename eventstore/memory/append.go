@@ -16,7 +16,7 @@ func (s *stream) current() eventstore.Expected {
 	return eventstore.Expected(len(s.events) - 1)
 }
 
-// The method fits reports whether the stream is in the expected state. As in
+// The method "fits" reports whether the stream is in the expected state. As in
 // EventStoreDB, a stream that has only metadata exists.
 func (s *stream) fits(expected eventstore.Expected) bool {
 	switch expected {
@@ -28,8 +28,8 @@ func (s *stream) fits(expected eventstore.Expected) bool {
 	return expected == s.current()
 }
 
-// check returns the outcome of an append and, for a retry, the revision of its last
-// event.
+// check returns the outcome of an append. For a retry, it also returns the revision of
+// the last event.
 //
 // An append that expects NoStream or a revision below the current one is a retry if
 // the same ids follow that revision in the stream. An append that expects Any or

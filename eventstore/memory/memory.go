@@ -69,7 +69,7 @@ func (l *Log) Append(ctx context.Context, id eventstore.StreamID, expected event
 	return eventstore.Appended{Revision: eventstore.Revision(last), Position: s.events[last].Position}, nil
 }
 
-// store appends to the log and wakes the subscribers. The caller holds l.mu.
+// store appends events to a stream and wakes the subscribers. The caller holds l.mu.
 func (l *Log) store(id eventstore.StreamID, s *stream, events []eventstore.Event) {
 	now := time.Now().UTC()
 	for _, e := range events {
@@ -152,7 +152,7 @@ func (l *Log) writable(ctx context.Context, what string, id eventstore.StreamID)
 	return s, nil
 }
 
-// The method after returns the index of the first event after a position. It
+// The method "after" returns the index of the first event after a position. It
 // returns an error for a position inside the log at which there is no event. The
 // caller holds l.mu.
 func (l *Log) after(p eventstore.Position) (int, error) {

@@ -64,7 +64,8 @@ type admin struct {
 	cancel context.CancelFunc
 }
 
-// The returned context ends when the caller disconnects or the server shuts down.
+// The method "while" returns a context that ends when the caller disconnects or the
+// server shuts down.
 func (a *admin) while(r *http.Request) (context.Context, func()) {
 	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok {
 		a.once.Do(func() { server.RegisterOnShutdown(a.cancel) })

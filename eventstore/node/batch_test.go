@@ -72,7 +72,7 @@ func (s *sender) receive() *api.BatchAppendResp {
 	return m
 }
 
-// The method one sends a single append and returns the response.
+// The method "one" sends a single append and returns the response.
 func (s *sender) one(o *api.BatchAppendReq_Options, events ...*api.AppendReq_ProposedMessage) *api.BatchAppendResp {
 	s.t.Helper()
 	id := uuid.New()
@@ -95,8 +95,8 @@ func refusedWith[M proto.Message](t *testing.T, m *api.BatchAppendResp, code cod
 	return detail.(M)
 }
 
-// A batch append checks versions and recognizes retries the way a plain append does. An
-// error ends only the append that caused it, and the call continues.
+// A batch append checks versions and recognizes retries as a plain append does. An error
+// ends only the append that caused it, and the call continues.
 func TestBatchAppend(t *testing.T) {
 	f := serve(t)
 	s := f.batches()

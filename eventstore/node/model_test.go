@@ -23,7 +23,7 @@ type modelStream struct {
 	gone       int                    // number of ids that were scavenged; retries of these events are no longer recognized by revision
 	unknown    map[uuid.UUID]struct{} // scavenged ids that the node forgot when it was reopened
 	tombstoned bool
-	described  bool // has metadata
+	described  bool // whether the stream has metadata
 	tb, count  int64
 }
 
@@ -134,8 +134,8 @@ func (m *modelStream) tombstone(expected int64) writer.Outcome {
 	return writer.Outcome{Current: record.TombstoneRevision}
 }
 
-// The node responds to random writes the way the model does and contains the same
-// events, even after restarts and power failures.
+// The node responds to random writes as the model does, and contains the same events,
+// even after restarts and power failures.
 func TestNodeAgreesWithTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &modelRun{disk: crashable(), streams: map[string]*modelStream{}}

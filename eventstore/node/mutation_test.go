@@ -28,9 +28,8 @@ func TestSoakMutatedBytes(t *testing.T) {
 // folder holds the files of a log's folder, by name.
 type folder map[string]string
 
-// mutateAll uses the folders of a closed node and of a crashed node. For every n-th
-// byte of each file, it tries two changes to the byte, and truncates the file
-// before it.
+// mutateAll uses the folders of a closed node and of a crashed node. For every n-th byte
+// of each file, it tries two changes to the byte, and truncates the file before the byte.
 func mutateAll(t *testing.T, nth int) {
 	seed := logtest.Seed(t)
 	closed, crashed := smallLogs(t)
@@ -56,7 +55,7 @@ func mutateAll(t *testing.T, nth int) {
 	}
 }
 
-// The result is a copy of text in which some bits of one byte are flipped.
+// The function "with" returns a copy of text in which some bits of one byte are flipped.
 func with(text string, at int, bits byte) string {
 	b := []byte(text)
 	b[at] ^= bits
@@ -114,9 +113,8 @@ func (f folder) disk() (vfs.FS, error) {
 	return fs, err
 }
 
-// readAllOf opens a folder and reads all its events, first from the log and then
-// from each stream. If a step fails, readAllOf returns the name of that step as
-// how.
+// readAllOf opens a folder and reads all its events, first from the log and then from
+// each stream. If a step fails, how describes the outcome, such as "refused".
 func readAllOf(f folder) (events []string, how string, err error) {
 	fs, err := f.disk()
 	if err != nil {

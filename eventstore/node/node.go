@@ -165,7 +165,8 @@ func (n *Node) close() error {
 	return errors.Join(serveErr, n.abandon())
 }
 
-// The returned channel is closed once nothing writes to the log any more.
+// The method "quiet" returns a channel that is closed once nothing writes to the log any
+// more.
 func (n *Node) quiet() <-chan struct{} {
 	quiet := make(chan struct{})
 	go func() {

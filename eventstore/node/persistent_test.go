@@ -149,7 +149,7 @@ func (t *team) untilInfo(wanted func(*esdb.PersistentSubscriptionStats) bool) {
 	}
 }
 
-// The method until waits for a stream to have n visible events and returns the last
+// The method "until" waits for a stream to have n visible events and returns the last
 // one.
 func (t *team) until(stream string, n int) *esdb.RecordedEvent {
 	t.t.Helper()
@@ -251,8 +251,8 @@ func (f *fixture) infoOf(stream, group string) *persistent.SubscriptionInfo {
 	return resp.GetSubscriptionInfo()
 }
 
-// A nack with Unknown or Retry retries a message, Park parks it as a link, and
-// Skip or Stop skips it. The connection stays open.
+// A nack with Unknown or Retry retries a message. A nack with Park parks it as a link,
+// and a nack with Skip or Stop skips it. The connection stays open.
 func TestPersistentNack(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(5)...)

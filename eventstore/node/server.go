@@ -51,9 +51,9 @@ const (
 	workers      = 64
 )
 
-// These are the limits on messages and connections of a read-only node. A message uses
-// memory while it is being received. The largest append fits within the limit, so that
-// its client gets the expected error.
+// These are the limits on messages and connections of a read-only node. Each message uses
+// memory while the node receives it, so the limit is low. The largest append still fits,
+// so that its client gets the expected error.
 const (
 	receivePublic    = wire.MaxAppend + 64<<10
 	maxPublicStreams = 100
@@ -121,8 +121,8 @@ func (n *Node) newServer(readOnly bool) *grpc.Server {
 	return s
 }
 
-// countCall counts a stranger's call as open until the call ends. gRPC runs countCall
-// before it reads the call's first message.
+// countCall counts the call of a client of ServeReadOnly as open until the call ends.
+// gRPC runs countCall before it reads the call's first message.
 func (n *Node) countCall(ctx context.Context, _ *tap.Info) (context.Context, error) {
 	network := ""
 	if caller, ok := peer.FromContext(ctx); ok {
@@ -137,8 +137,8 @@ func (n *Node) countCall(ctx context.Context, _ *tap.Info) (context.Context, err
 
 const tooManyCalls = "too many open calls, from your network or in total; end a read or a subscription, or try again later"
 
-// countHTTP does what countCall does, for gRPC calls on connections that began with
-// a plain request.
+// countHTTP is like countCall, but for gRPC calls on connections that began with a plain
+// request.
 func (n *Node) countHTTP(calls http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		network := quota.NetworkOf(r.RemoteAddr)

@@ -2,11 +2,11 @@
 // stream for each request would cost more than the request itself. So the package
 // caches folded accounts and reads only later events.
 //
-// Load returns an account that is at most [Stale] old. It includes every Change
-// that has returned in this process. Run follows the events of all accounts. While
-// Run is running, Load returns cached accounts without reading the log. Otherwise,
-// each Load reads the log once. Change calls a decision function with an account,
-// and appends the returned events at the account's revision.
+// Load returns an account that is at most [Stale] old. The account includes every Change
+// that has returned in this process. Run follows the events of all accounts. While Run is
+// running, Load returns cached accounts without reading the log. Otherwise, each Load
+// reads the log once. Change calls a decision function with an account, and appends the
+// returned events at the account's revision.
 //
 // Decisions belong to domain/owner. Callers are responsible for authentication
 // and authorization.
@@ -41,7 +41,7 @@ type Accounts struct {
 	log    eventstore.Log
 	cached *eventstore.Cache[entry]
 
-	mu       sync.Mutex // guards the fields below, and the marked fields of entries
+	mu       sync.Mutex // guards the fields below, and some fields of each entry
 	followed span
 }
 

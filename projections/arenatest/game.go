@@ -12,11 +12,10 @@ import (
 	"hexarena/eventstore"
 )
 
-// Game is a seated match. Events are the events of the match's stream, Times are
-// the times of these events, and State is their fold. Used is the time that each
-// seat has used. Redial is the time spent redialing each seat in the batch that was
-// settled last.
-// FailedDials are the counts in the metadata.
+// Game is a seated match. Events are the events of the match's stream, Times are the
+// times of these events, and State is their fold. Used is the time that each seat has
+// used. Redial is the time spent redialing each seat in the batch that was settled last.
+// FailedDials are the counts of failed dials in the metadata of the latest append.
 type Game struct {
 	ladder.Seating
 	State  match.Match
@@ -111,7 +110,7 @@ func (g *Game) PlayOut() {
 	g.Play(math.MaxUint16)
 }
 
-// Claim appends the event of another referee taking over the match. This event is
+// Claim appends the event with which another referee takes over the match. This event is
 // not public.
 func (g *Game) Claim() {
 	g.arena.t.Helper()

@@ -29,8 +29,8 @@ type Bot struct {
 	StatusChanged time.Time // when Active last changed
 	NoticeOwed    bool      // whether the arena paused the bot for misses, but has not recorded an email to the owner yet
 
-	Trial        string    // id of the trial that has been ordered and has not ended; empty: none
-	TrialOrdered time.Time // when it was ordered
+	Trial        string    // id of the trial that has been ordered and has not ended; empty if there is none
+	TrialOrdered time.Time // when the trial was ordered
 }
 
 // Key is a registered API key. It may be revoked, or its account may be deleted.

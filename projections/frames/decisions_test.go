@@ -86,7 +86,7 @@ func checkDecisions(t *testing.T, h frames.History, requests map[int]match.Reque
 	}
 }
 
-// The function fits checks a decision against the event that closed it. If the
+// The function "fits" checks a decision against the event that closed it. If the
 // decision failed, the function also checks it against the default action after
 // that event.
 func fits(d frames.Decision, closing match.PublicEvent, h frames.History) error {
@@ -100,7 +100,7 @@ func fits(d frames.Decision, closing match.PublicEvent, h frames.History) error 
 	case match.IllegalData:
 		want.ID, want.Kind, want.ElapsedMs, want.Reason, want.Message, want.Answer = data.Decision, data.Kind, data.ElapsedMs, &data.Reason, &data.Message, &data.Answer
 	}
-	want.Malformed, want.Fault = d.Malformed, d.Fault   // TestExplainMalformed checks what they say
+	want.Malformed, want.Fault = d.Malformed, d.Fault   // TestExplainMalformed checks their contents
 	want.Strikes, want.Resigned = d.Strikes, d.Resigned // checkDecisions checks them
 	if malformed := d.Cause != nil && *d.Cause == match.CauseMalformed; malformed != (d.Malformed != nil) {
 		return fmt.Errorf("the cause is malformed: %t, but an explanation is present: %t", malformed, d.Malformed != nil)

@@ -27,7 +27,7 @@ const (
 	TrialCompleted = "trial.completed"
 )
 
-// KeptEvents is how many events of an owner the model keeps, the newest ones.
+// KeptEvents is the number of an owner's newest events that the model keeps.
 const KeptEvents = 10_000
 
 // Event tells an owner what happened to one of their bots (docs/protocol.md, "Events
@@ -35,9 +35,9 @@ const KeptEvents = 10_000
 type Event struct {
 	ID        string      `json:"id"` // see ID
 	Type      string      `json:"type"`
-	At        string      `json:"at"` // as match.TimeFormat
+	At        string      `json:"at"` // in match.TimeFormat
 	BotID     string      `json:"botId"`
-	BotName   string      `json:"botName"` // at that time
+	BotName   string      `json:"botName"` // at the time of the event
 	Mode      string      `json:"mode"`
 	MatchID   string      `json:"matchId,omitempty"` // absent if the bot was paused or played a trial
 	TrialID   string      `json:"trialId,omitempty"`
@@ -91,8 +91,9 @@ var (
 	ErrEventUnknown = errors.New("there is no such event")
 )
 
-// After returns the number of the event with this ID, for Events. The zero ID is before
-// the oldest event that the model keeps. The rows must include the position of the ID.
+// After returns the number of the event with this ID. Pass this number to Events as n.
+// For the zero ID, it returns one less than the number of the oldest event that the model
+// keeps. The rows must include the position of the ID.
 func (h *Health) After(ownerID string, id ID) (n int64, err error) {
 	oldest, oldestN, err := h.edge(ownerID, "ASC")
 	switch {

@@ -34,7 +34,7 @@ func typesOf(bot string, list []health.Event) (types []string) {
 	return types
 }
 
-// Given a bot that dies and recovers, then its owner has one event for each change.
+// If a bot dies and recovers, its owner gets one event for each change.
 func TestEventsOfABot(t *testing.T) {
 	f := newFixture(t)
 	eve := f.Register("eve", ladder.Standard, "Eve")[0]

@@ -23,8 +23,9 @@ import (
 	"hexarena/projections"
 )
 
-// Health is the model. It keeps no state in memory: failures are rare, and a match
-// changes each of its bots only once more, at its end.
+// Health is the model. It keeps no state in memory, and reads its rows for each event
+// instead. This is cheap, because failures are rare, and otherwise a match changes each
+// of its bots only at its end.
 type Health struct {
 	rows atomic.Pointer[sql.DB]
 }
@@ -104,7 +105,8 @@ func (h *Health) Apply(tx *projections.Tx, r eventstore.Recorded) error {
 	return applyLadder(f, e)
 }
 
-// fact is where and when an event of the log is applied.
+// fact holds the transaction in which an event is folded, and the position and time of
+// the event.
 type fact struct {
 	tx       *projections.Tx
 	position eventstore.Position
@@ -183,7 +185,7 @@ func applyMatch(f fact, id string, r eventstore.Recorded, meta eventstore.Metada
 	if err != nil {
 		return err
 	}
-	seq := int(r.Revision) - p.claims // MatchStarted has no seq either, and has revision 0
+	seq := int(r.Revision) - p.claims // claims have no seq, and neither does MatchStarted at revision 0
 	switch e := e.(type) {
 	case match.Claimed:
 		return f.tx.Exec("UPDATE playing SET claims = claims + 1 WHERE match = ?", id)
@@ -315,5 +317,5 @@ func decode(text string) (b health.Bot, err error) {
 	return b, err
 }
 
-// failed names a decision of a match.
+// The function "failed" returns the value of the column failed for a decision of a match.
 func failed(matchID string, decision int) string { return fmt.Sprintf("%s/%d", matchID, decision) }

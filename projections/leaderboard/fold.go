@@ -161,8 +161,9 @@ func (l *Leaderboard) close(tx *projections.Tx, mode, id string, reason any, at 
 		l.matches, id, mode, l.closed[mode].UnixMilli(), ended.UnixMilli(), reason)
 }
 
-// Flush implements projections.Model. It writes the matches that are still being
-// played. A match that starts and ends within one batch never gets such a row.
+// Flush implements projections.Model. It writes the matches that are still being played
+// to the table playing. A match that starts and ends within one batch never gets a row in
+// this table.
 func (l *Leaderboard) Flush(tx *projections.Tx) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

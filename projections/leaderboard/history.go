@@ -120,13 +120,13 @@ const maxVersions = 20
 
 // VersionTally counts a bot's placements with one version of its program.
 type VersionTally struct {
-	Version string // empty: the matches for which the bot named no version
+	Version string // empty for the matches in which the bot named no version
 	Games   int    // completed matches
 	Places  [4]int // how often the bot was first, second, …
 }
 
-// ByVersion counts a bot's completed matches for each version, the version that
-// played last first. It lists at most maxVersions versions.
+// ByVersion counts a bot's completed matches for each version. The version that played
+// last comes first. It lists at most maxVersions versions.
 func (l *Leaderboard) ByVersion(botID string) ([]VersionTally, error) {
 	b, rows, ok := l.find(botID)
 	if !ok {

@@ -20,8 +20,8 @@ import (
 	"hexarena/projections/live"
 )
 
-// meddling is a log that calls its function happen before, between and after the
-// events of a read.
+// meddling is a log that calls its function "happen" before, between and after the events
+// of a read.
 type meddling struct {
 	*memory.Log
 	happen func()
@@ -178,8 +178,8 @@ func follow(h *live.Hub, matchID string, after int, ready func()) string {
 	}
 }
 
-// The type assertions makes failed requirements panic, because the test checks them
-// in other goroutines.
+// The type assertions turns a failed requirement into a panic, because the test checks
+// requirements in other goroutines.
 type assertions struct{}
 
 func (assertions) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }

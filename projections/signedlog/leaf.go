@@ -33,8 +33,8 @@ var fields = []string{"id", "mode", "status", "players", "startedAt", "endedAt",
 
 var errNoEnd = errors.New("the ladder has closed the match, but the match's stream has no end event")
 
-// recordOf returns the record of a match that its ladder has closed. A completed match
-// has rated seats.
+// recordOf returns the record of a match that its ladder has closed. The parameter rated
+// contains the seats of a completed match. It is nil for an aborted match.
 func recordOf(h *frames.History, status string, rated []ladder.RatedSeat) (record, error) {
 	r := record{Seed: h.Seed, Proof: h.Proof, Commitment: h.Started.Commitment, Replay: h.Replay()}
 	if !h.Ended() || len(r.Replay) == 0 {
@@ -82,8 +82,8 @@ func leafOf(ctx context.Context, log eventstore.Log, r eventstore.Recorded) (id 
 	return "", nil, nil
 }
 
-// startedBefore reports whether a match had started when its ladder voided it. If
-// the start is stored only after the void, the tree must not change.
+// startedBefore reports whether a match had started when its ladder voided it. A start
+// that is stored after the void does not count, because it must not change the tree.
 func startedBefore(ctx context.Context, log eventstore.Log, id string, at eventstore.Position) (bool, error) {
 	for r, err := range log.Read(ctx, eventstore.StreamID(match.Stream(id)), 0, eventstore.ReadOptions{Limit: 1}) {
 		return err == nil && r.Position < at, err

@@ -10,9 +10,9 @@ import (
 	"hexarena/eventstore"
 )
 
-// Recompute builds a mode's tree of results from the log only, without the rows,
-// and returns the tree's head. It stops after size leaves or at the end of the log,
-// whichever comes first. It calls report after each leaf.
+// Recompute builds a mode's tree of results from the log, without the rows, and returns
+// the tree's head. It stops after size leaves or at the end of the log, whichever comes
+// first. It calls report after each leaf.
 func Recompute(ctx context.Context, log eventstore.Log, mode string, size uint64, report func(leaves uint64)) (Head, error) {
 	tree := factory.NewEmptyRange(0)
 	for r, err := range log.Read(ctx, eventstore.StreamID(ladder.Stream(mode)), 0, eventstore.ReadOptions{}) {

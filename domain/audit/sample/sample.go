@@ -105,7 +105,7 @@ func (a *Arena) play(s ladder.Seating) []byte {
 	return a.conclude(g)
 }
 
-// abort ends the match before its end.
+// abort aborts the match.
 func (g *table) abort() {
 	if g.arena.orders++; g.arena.options.Orders && g.arena.orders%2 == 0 {
 		g.store(g.state.CancelByOrder("the sample's order"))

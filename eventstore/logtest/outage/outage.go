@@ -103,8 +103,8 @@ func (p *Proxy) SetDelay(d time.Duration) {
 	p.delay = d
 }
 
-// Set begins an outage, and Set(None) ends it. When Hung or OneWay ends, the
-// waiting data passes. During the other kinds of outages, data in transit is lost.
+// Set begins an outage, and Set(None) ends it. When Hung or OneWay ends, the waiting data
+// passes. Refused, Reset and BlackHoled lose the data in transit. Slow loses nothing.
 func (p *Proxy) Set(k Kind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -21,7 +21,7 @@ const (
 )
 
 // sniff reads until it has the headers of the first request and reports whether the
-// request is a gRPC call. It copies the bytes that it reads into seen. Once it has read
+// request is a gRPC call. It appends all bytes that it reads to seen. Once it has read
 // the HTTP/2 preface, it returns no errors: the gRPC server waits for slow clients and
 // rejects invalid requests.
 func sniff(conn net.Conn, seen *bytes.Buffer) (isGRPC bool, err error) {

@@ -102,11 +102,11 @@ func newConsumer(o *api.ReadReq_Options, call api.PersistentSubscriptions_ReadSe
 	return c
 }
 
-// The method free returns how many more messages the consumer can take.
+// The method "free" returns how many more messages the consumer can take.
 func (c *consumer) free() int { return c.size - len(c.inFlight) }
 
 // unanswered returns the consumer's unanswered messages in the order in which the group
-// read them.
+// read them. It also clears the consumer's queue.
 func (c *consumer) unanswered() []*message {
 	c.queue = nil
 	messages := make([]*message, 0, len(c.inFlight))
@@ -119,7 +119,8 @@ func (c *consumer) unanswered() []*message {
 	return messages
 }
 
-// The call ends with the given cause. Only the first cause has an effect.
+// The method "end" ends the call with the given cause. Only the first cause has an
+// effect.
 func (c *consumer) end(cause error) {
 	c.once.Do(func() {
 		c.cause = cause

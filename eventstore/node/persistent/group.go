@@ -53,7 +53,7 @@ type group struct {
 	mu      sync.Mutex       // guards the fields below
 	running bool             // the goroutine runs
 	dropped bool             // whether the group is dropped; it then accepts no more consumers
-	forget  bool             // whether the dropped group saves no last checkpoint
+	forget  bool             // set by drop: the group saves no last checkpoint
 	kick    *openlog.Watcher // wakes the goroutine
 	resting chan struct{}    // closed when the last goroutine has ended
 	left    time.Time        // when the last consumer left, or the group was loaded

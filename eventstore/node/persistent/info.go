@@ -32,7 +32,7 @@ func (m *measure) took(d time.Duration) {
 	m.next = (m.next + 1) % keptTimes
 }
 
-// look returns the total count, and the rate since look was last called.
+// look returns the number of messages, and their rate, since look was last called.
 func (m *measure) look() (count int64, perSecond int32) {
 	now := time.Now()
 	count = m.count - m.before
@@ -99,7 +99,7 @@ func (g *group) info() (*api.SubscriptionInfo, error) {
 }
 
 // lastKnown returns the revision or position of the source's last event. ok is false if
-// the source is empty.
+// the source is empty or tombstoned.
 func (g *group) lastKnown() (at uint64, ok bool, err error) {
 	end := g.Tail.End()
 	if g.config.all() {

@@ -23,8 +23,8 @@ type Quotas struct {
 	Shared bool          // anyone may join, change and delete anyone's groups
 }
 
-// These limits apply to a stranger's group and its consumers, in addition to the
-// Quotas.
+// These limits apply to a stranger's group and its consumers, in addition to the Quotas.
+// A stranger is a client of a read-only node.
 const (
 	strangersBuffer   = 1 << 10 // waiting messages of a group
 	strangersInFlight = 1 << 8  // unanswered messages of a consumer

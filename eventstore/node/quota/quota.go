@@ -14,8 +14,8 @@ import (
 // means no limit.
 type Limit struct{ Total, PerNetwork int }
 
-// Allows reports whether one more thing may be used when total things are already in
-// use, ofNetwork of them by the same network.
+// Allows reports whether one more thing may be used. total is the number of things in
+// use, and ofNetwork is how many of them the same network uses.
 func (l Limit) Allows(total, ofNetwork int) bool {
 	return (l.Total <= 0 || total < l.Total) && (l.PerNetwork <= 0 || ofNetwork < l.PerNetwork)
 }

@@ -16,14 +16,14 @@ type Reads struct{ *streams.Reader }
 
 // reading is a valid request to read or to subscribe.
 type reading struct {
-	stream     string // empty: $all
+	stream     string // empty for $all
 	backwards  bool
 	subscribes bool
 	count      uint64
 	links      bool // resolve links
 	textIDs    bool
 	compatible bool         // whether the client understands first and last stream positions
-	filter     *wire.Filter // nil for none
+	filter     *wire.Filter // nil if the request has no filter
 	interval   uint64       // events between checkpoints of a filtered subscription; 0 for a read
 	from       wire.Start
 }

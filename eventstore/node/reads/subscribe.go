@@ -177,8 +177,8 @@ func (c *cursor) catchUp() error {
 	}
 }
 
-// The method older reads records that the tail no longer contains. If a scavenge
-// removed all of them, older moves the cursor to the end.
+// The method "older" reads records that the tail no longer contains. If a scavenge
+// removed all of them, the method moves the cursor to the end.
 func (c *cursor) older() ([]record.Record, error) {
 	end := c.Tail.End()
 	p, err := c.Store.LogPage(storage.Range{From: c.at + 1, Within: end, Limit: storage.PageRecords})
@@ -244,8 +244,8 @@ func (c *cursor) checkpoint(position uint64) error {
 	}})
 }
 
-// goLive tells the subscriber once that it has caught up. A subscriber with a filter
-// gets a checkpoint first.
+// goLive tells the subscriber that it has caught up, unless the subscriber already knows.
+// A subscriber with a filter gets a checkpoint first.
 func (c *cursor) goLive() error {
 	if c.live {
 		return nil

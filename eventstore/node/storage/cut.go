@@ -132,8 +132,8 @@ func (s *Store) WasScavenged(position uint64) (bool, error) {
 	return err == nil && (r.Position == 0 || r.Position+uint64(r.Size()) <= position), err
 }
 
-// An index entry without a record is an error, unless a scavenge removed the record
-// after the caller read the entry.
+// The method "missing" returns the error for an index entry without a record. It returns
+// nil if a scavenge removed the record after the caller read the entry.
 func (s *Store) missing(stream string, revision, position uint64) error {
 	entry, err := s.Value(StreamKey(stream, revision))
 	if err != nil || entry == nil {
@@ -142,8 +142,8 @@ func (s *Store) missing(stream string, revision, position uint64) error {
 	return record.Damaged(position, fmt.Sprintf("%s@%d is missing", stream, revision))
 }
 
-// The index continues with the revision found instead of next. This is an error, unless
-// a scavenge left the gap.
+// The method "skipped" returns the error for an index that continues with revision found
+// instead of revision next. It returns nil if a scavenge left the gap.
 func (s *Store) skipped(stream string, next, found uint64) error {
 	c, ok, err := s.cut(stream)
 	if err == nil && (!ok || found > c.first()) && found != record.TombstoneRevision {

@@ -196,8 +196,9 @@ func (s *Store) readable(format string) error {
 		ErrWrongFormat, s.dir, strings.Trim(strconv.Quote(format), `"`), formatWhole, formatScavenged)
 }
 
-// The Pebble store has no format version. An empty store is a log whose creation was
-// interrupted. Any other store belongs to another program.
+// The method "without" returns the error for a Pebble store that has no format version.
+// An empty store is a log whose creation was interrupted. Any other store belongs to
+// another program.
 func (s *Store) without() error {
 	it, err := s.DB.NewIter(nil)
 	if err != nil {
@@ -224,8 +225,8 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.lock.Close())
 }
 
-// AbandonAfter is how long Close waits for the last writers of a failed log to finish.
-// After that, closing the log may take just as long.
+// AbandonAfter is how long the node waits for the last writers of a failed log to finish.
+// Abandon then waits up to the same time until the log is closed.
 const AbandonAfter = time.Second
 
 // ErrAbandoned means that a failed log cannot be closed, because Pebble still

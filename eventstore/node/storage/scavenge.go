@@ -213,7 +213,7 @@ func (s *Store) Purge(ctx context.Context, progress Progress) error {
 	}
 }
 
-// renewLogs replaces every write-ahead log with a new file, whether it is in use or
+// renewLogs replaces the write-ahead logs with new files, both those in use and those
 // kept for reuse.
 func (s *Store) renewLogs(ctx context.Context) error {
 	old, err := disk.WALs(s.fs, s.dir)

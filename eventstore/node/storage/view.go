@@ -8,7 +8,7 @@ import (
 
 // Head is the end of a stream and the stream's metadata.
 type Head struct {
-	Last     int64 // revision, -1 for no event
+	Last     int64 // revision; -1 if there is no event
 	Position uint64
 	Meta     record.Metadata
 }
@@ -96,7 +96,7 @@ func (p *Page) add(r record.Record) {
 	p.bytes += len(r.Data) + len(r.Metadata)
 }
 
-// The method full reports whether the page has limit records or has reached the
+// The method "full" reports whether the page has limit records or has reached the
 // maximum size of a page.
 func (p *Page) full(limit int) bool {
 	return len(p.Records) >= min(limit, PageRecords) || p.bytes >= pageBytes

@@ -49,12 +49,12 @@ const (
 // yet.
 //
 // Group commit. After the last request of the queue, or when the group exceeds
-// groupBytes, the group is committed: one Pebble batch contains all its records and
-// index entries. So the log contains either all records of a request or none. Records
-// of the current group cannot be read from the store yet. Therefore, the goroutine
-// commits the group before it decides a second request for a stream that the group has
-// written. commit hands the batch to Pebble, which appends the batch to its write-ahead
-// log. commit does not wait for the sync.
+// groupBytes, the group is committed: one Pebble batch contains all its records and index
+// entries. So the log contains either all records of a request or none. Records of the
+// current group cannot be read from the store yet. Therefore, the goroutine commits the
+// group before it decides a second request for a stream that the group has written. The
+// method "commit" hands the batch to Pebble, which appends the batch to its write-ahead
+// log. The method does not wait for the sync.
 //
 // Sync and acknowledgment. When all requests of the queue are committed, the goroutine
 // waits until the batch of each group is on disk, in commit order. One sync of the disk
