@@ -38,7 +38,8 @@ func (t *trial) settled() []rest.TrialDecision {
 	return list
 }
 
-// addDecisions adds the bot's decisions by kind, its strikes and its latency.
+// addDecisions adds the number of the bot's decisions of each kind, its strikes and its
+// latency.
 func (t *trial) addDecisions(out *rest.Trial) {
 	list := t.decisions()
 	if len(list) == 0 {
@@ -57,8 +58,8 @@ func (t *trial) addDecisions(out *rest.Trial) {
 	out.Latency = &rest.TrialLatency{P50Ms: percentile(elapsed, 50), P95Ms: percentile(elapsed, 95), MaxMs: elapsed[len(elapsed)-1]}
 }
 
-// count counts a decision in its kind. The kinds are in the order in which the game
-// first asked for them.
+// count adds a decision to the counts of its kind. The kinds are in the order in which
+// the game first asked for them.
 func count(out *rest.Trial, d rest.TrialDecision) {
 	i := slices.IndexFunc(out.Decisions, func(k rest.TrialKind) bool { return k.Kind == d.Kind })
 	if i < 0 {

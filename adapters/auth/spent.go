@@ -26,7 +26,7 @@ const spentFor = 2*maxSkew + time.Minute
 const (
 	spentMax     = 10_000  // signatures of one account
 	ledgerMax    = 1 << 18 // signatures of all accounts
-	windowWeight = 64      // fixed weight of one account, counted as signatures
+	windowWeight = 64      // an account in memory takes as much space as this many signatures
 )
 
 // spendTries is the maximum number of times that spend tries to append while other

@@ -114,8 +114,9 @@ func acceptedBy(h http.Header) Accepted {
 	return Accepted{Nonce: nonceOf(h), Version: version}
 }
 
-// versionOf returns the version in the response to an upgrade: 1 to 40 characters of
-// 0x20–0x7E, present once. valid is false if the header is present, but not valid.
+// versionOf returns the version in the response to an upgrade: 1 to 40 characters in
+// the range 0x20–0x7E, in a header that is present exactly once. Otherwise, it returns
+// the empty string. valid is false if the header is present but not valid.
 func versionOf(h http.Header) (version string, valid bool) {
 	given := h.Values(headerVersion)
 	if len(given) == 0 {

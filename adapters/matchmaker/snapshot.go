@@ -19,7 +19,7 @@ const snapshotEvery = 10_000
 // snapshotTime is the time limit for storing a snapshot.
 const snapshotTime = time.Minute
 
-// The type snapshots is what a Ladder knows about its snapshots.
+// The type snapshots describes the snapshots of a Ladder.
 type snapshots struct {
 	every    uint64        // events between two snapshots
 	due      chan struct{} // contains a value if it may be time for the next snapshot

@@ -147,8 +147,8 @@ func (f *fixture) clocks() match.Clocks {
 	return used
 }
 
-// requireClocks checks that the seats together have used at least the time played. They
-// must have, because each seat in a batch is charged for at least the time that it
+// requireClocks checks that the seats together have used at least the time played. This
+// must hold, because each seat in a batch is charged for at least the time that it
 // used.
 func (f *fixture) requireClocks() {
 	f.t.Helper()

@@ -182,7 +182,7 @@ func (p *run) nextEvents(ctx context.Context, left time.Duration) ([]match.Event
 	return events, err
 }
 
-// charge adds the time of a batch to the clocks, and counts its failed dials. It counts
+// charge adds the time of a batch to the clocks, and counts its failed dials. It adds
 // only the time that the decisions took, and not the delays of this process before and
 // after them. The time of the slowest decision counts as time played, and match.Charge
 // decides which seats are charged.

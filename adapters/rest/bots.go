@@ -46,8 +46,8 @@ const (
 	SeatingWaiting   = "waiting"
 )
 
-// BotSeating says when a bot gets its next table. If several states apply, the first of
-// the constants above is shown.
+// BotSeating says when a bot gets its next table. If several states apply, State is the
+// first of them in the list of constants above.
 type BotSeating struct {
 	State   string  `json:"state" enum:"suspended,paused,playing,resting,waiting"`
 	Since   *string `json:"since" format:"date-time" doc:"When the state began; null for playing."`

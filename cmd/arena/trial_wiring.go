@@ -32,8 +32,9 @@ func (p *player) Play(s ladder.Seating) {
 	}
 }
 
-// newTrialPlayer returns a player of trials whose referee differs from the referee of
-// matches only in its surroundings. o are the options of the referee of matches.
+// newTrialPlayer returns a player of trials. Its referee is like the referee of
+// matches, whose options are o, but uses other streams and no beacon, and also finds
+// house bots. Instead of a ladder, it stores results in a trials.Runner.
 func (a *arena) newTrialPlayer(o referee.Options) *trialPlayer {
 	p, walls := a.player, map[string]time.Duration{}
 	for mode, m := range o.Modes {

@@ -277,7 +277,7 @@ func (c *Contract) Schema(at string) (*jsonschema.Schema, error) {
 	return s, err
 }
 
-// Operations calls the function each once for every described operation.
+// Operations passes every described operation to the function each.
 func (c *Contract) Operations(each func(path, method string, op Operation)) {
 	for path, methods := range c.paths {
 		for method, op := range methods {

@@ -33,7 +33,7 @@ type Operation struct {
 	ID, Method, Path string // Path as OpenAPI writes it: /bots/{id}
 	Status           int    // status of a successful answer
 	Request          binding.Binding
-	Answer           reflect.Type // encoded as JSON; nil: none
+	Answer           reflect.Type // type of a JSON response; nil: none
 	Text             string       // the content type of a text response; empty: none
 	Scope            owner.Scope  // the scope that the caller needs; empty: none
 	Session          bool         // the caller needs a session

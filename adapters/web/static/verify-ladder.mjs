@@ -66,8 +66,8 @@ function readProof(text) {
 
 // proofFromTiles computes the proof that the tree of `from` entries is the beginning of
 // the tree of `to` entries (RFC 6962, 2.1.2), from the tiles of the latter. It does not
-// trust the tiles: the function continues checks the proof. It returns null if a tile is
-// missing.
+// trust the tiles: the caller must check the proof with continues(). It returns null if
+// a tile is missing.
 export async function proofFromTiles(from, to, mode, get) {
   const tiles = new Map();
   const tile = (level, n) => {
