@@ -77,9 +77,9 @@ func newWindow(stream eventstore.StreamID) *window {
 func (w *window) weight() int { return windowWeight + len(w.order) }
 
 // spend records a signature as spent. If any process on the same log has already spent
-// the signature, the error is owner.ErrUnauthenticated. signed is the timestamp of the
-// signature, and m.At is the current time. After any other error, the signature may
-// have been stored.
+// the signature, the error is owner.ErrUnauthenticated. The parameter signed is the
+// timestamp of the signature, and m.At is the current time. After any other error, the
+// signature may have been stored.
 func (l *ledger) spend(ctx context.Context, ownerID string, hash spentHash, signed time.Time, m eventstore.Metadata) error {
 	event, err := eventstore.Encode(owner.SignatureSpent{Signature: hex.EncodeToString(hash[:])}, m)
 	if err != nil {

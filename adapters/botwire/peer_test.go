@@ -222,8 +222,8 @@ func (p *peer) dial(t testing.TB, receive Receive) *Line {
 	return line
 }
 
-// frame builds a frame as a server sends it. first contains the FIN bit, the
-// reserved bits and the opcode.
+// frame builds a frame as a server sends it. The parameter first contains the FIN bit,
+// the reserved bits and the opcode.
 func frame(first byte, payload []byte) []byte {
 	n := len(payload)
 	head := []byte{first, byte(n)}

@@ -200,7 +200,7 @@ func (f *fixture) strikes() []int {
 	return m.Strikes[:len(f.bots)]
 }
 
-// The function only selects the events of one type.
+// This function selects the events of one type.
 func only[E match.Event](events []match.Event) (list []E) {
 	for _, e := range events {
 		if e, ok := e.(E); ok {

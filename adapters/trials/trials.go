@@ -176,8 +176,8 @@ func (r *Runner) Finish(ctx context.Context, trialID string, _ []ladder.Result) 
 	return r.played(ctx, trialID, owner.TrialCompleted)
 }
 
-// Void implements the referee's Ladder: it ends a trial that was aborted. why is a
-// reason of package ladder, which is also an outcome of a trial.
+// Void implements the referee's Ladder: it ends a trial that was aborted. The parameter
+// why is a reason of package ladder, which is also an outcome of a trial.
 func (r *Runner) Void(ctx context.Context, trialID, why string) error {
 	return r.played(ctx, trialID, why)
 }

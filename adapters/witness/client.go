@@ -22,7 +22,8 @@ type Trees interface {
 	// but without cosignatures.
 	SignedHead(mode string) ([]byte, error)
 	// Consistency returns the hashes of the consistency proof (RFC 6962) between the
-	// tree's sizes from and to. from must be greater than 0 and less than to.
+	// tree's sizes from and to. The parameter from must be greater than 0 and less than
+	// to.
 	Consistency(ctx context.Context, mode string, from, to uint64) ([][]byte, error)
 }
 

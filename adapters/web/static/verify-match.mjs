@@ -31,7 +31,7 @@ const is32 = (v) => typeof v === 'string' && /^[0-9a-f]{64}$/.test(v);
 const list = (v, of) => Array.isArray(v) && v.every(of);
 const text = (v) => typeof v === 'string';
 
-// Match checks one record. checked counts the compared values by name.
+// Match checks one record. Its field checked counts the compared values by name.
 export class Match {
   constructor(record) {
     need(isObject(record), 'not an object');

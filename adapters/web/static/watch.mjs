@@ -55,8 +55,8 @@ class Watch {
     return undefined;
   }
 
-  // open reads the first frames of an ended match. complete reads the remaining frames
-  // when the reader touches the bar or moves to another event.
+  // open reads the first frames of an ended match. The method complete reads the
+  // remaining frames when the reader touches the bar or moves to another event.
   async open() {
     const first = await this.source.first();
     this.line = new Timeline(first.board, first.frames[0].seatCount);

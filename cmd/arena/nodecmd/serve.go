@@ -80,8 +80,8 @@ func stopped(err error) error {
 	return err
 }
 
-// listeners holds a node's listeners. feed is for clients that append to a
-// read-only node. feed and admin may be nil.
+// listeners holds a node's listeners. The listener feed is for clients that append to a
+// read-only node. The fields feed and admin may be nil.
 type listeners struct{ clients, feed, admin net.Listener }
 
 func (c serveCmd) listen(ctx context.Context) (l listeners, err error) {
