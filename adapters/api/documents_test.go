@@ -14,7 +14,7 @@ import (
 	"hexarena/docs"
 )
 
-// The function accepts returns an edit that sets the Accept header of a request.
+// The function accepts() returns an edit that sets the Accept header of a request.
 func accepts(kinds string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("Accept", kinds) }
 }

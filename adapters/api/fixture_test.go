@@ -312,7 +312,7 @@ func (a *answer) is(status int, code ...string) *answer {
 	return a
 }
 
-// The method names checks that a refusal lists exactly the given fields as invalid.
+// The method names() checks that a refusal lists exactly the given fields as invalid.
 func (a *answer) names(fields ...string) *answer {
 	a.t.Helper()
 	var named []string

@@ -31,7 +31,7 @@ func withLimits(o *api.Options) {
 	o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 }
 
-// The function from returns an edit that makes a request come from the given address.
+// The function from() returns an edit that makes a request come from the given address.
 func from(address string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("X-Forwarded-For", address) }
 }
@@ -204,7 +204,7 @@ func (crowded) Rows(string) ([]leaderboard.Row, error) {
 	return slices.Repeat([]leaderboard.Row{{Rank: 1, GamesPlayed: 1}}, 1200), nil
 }
 
-// The method counts makes each call in want once, each from a different address, and
+// The method counts() makes each call in want once, each from a different address, and
 // requires that it counts as the given number of calls.
 func (s *spectated) counts(want map[string]int) {
 	s.t.Helper()

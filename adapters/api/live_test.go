@@ -230,7 +230,7 @@ func (l *listener) next() (sse, error) {
 	}
 }
 
-// The method must returns the next event. It fails the test if the stream has ended.
+// The method must() returns the next event. It fails the test if the stream has ended.
 func (l *listener) must() sse {
 	l.t.Helper()
 	e, err := l.next()
@@ -238,7 +238,7 @@ func (l *listener) must() sse {
 	return e
 }
 
-// The method over checks that the stream ends without another event.
+// The method over() checks that the stream ends without another event.
 func (l *listener) over() {
 	l.t.Helper()
 	_, err := l.next()

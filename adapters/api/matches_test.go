@@ -19,7 +19,7 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// The method fits requires that a response has the shape s.
+// The method fits() requires that a response has the shape s.
 func (a *answer) fits(s shape) *answer {
 	a.t.Helper()
 	a.is(http.StatusOK)

@@ -102,7 +102,7 @@ func (g registration) prepare(ctx context.Context) error {
 	return nil
 }
 
-// The method others returns the active registrations of the key in other accounts,
+// The method others() returns the active registrations of the key in other accounts,
 // including registrations from before public keys had their own streams.
 func (g registration) others(ctx context.Context) ([]owner.KeyClaim, error) {
 	found, err := g.service.options.Directory.Registrations(ctx, g.key.PublicKey)

@@ -61,8 +61,8 @@ func parseSignature(h http.Header, now time.Time) (signature, error) {
 	return signature{keyID: keyID, timestamp: timestamp, at: time.UnixMilli(ms), signature: sig}, nil
 }
 
-// The method verifies reports whether key made the signature over a request. target is
-// the path and query as received.
+// The method verifies() reports whether key made the signature over a request. target
+// is the path and query as received.
 func (s signature) verifies(key ed25519.PublicKey, method, target string, body []byte) bool {
 	return len(key) == ed25519.PublicKeySize &&
 		ed25519.Verify(key, signedMessage(s.timestamp, method, target, body), s.signature)

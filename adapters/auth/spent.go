@@ -117,8 +117,8 @@ func (l *ledger) spend(ctx context.Context, ownerID string, hash spentHash, sign
 	}
 }
 
-// The method rejects reports whether the window must reject a signature, because it was
-// or may have been spent.
+// The method rejects() reports whether the window must reject a signature, because it
+// was or may have been spent.
 func (w *window) rejects(hash spentHash, signed time.Time) bool {
 	return w.spent[hash] || !signed.After(w.floor)
 }

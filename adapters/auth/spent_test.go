@@ -45,7 +45,7 @@ func at(now time.Time) eventstore.Metadata {
 	return eventstore.Metadata{At: now, Correlation: "test"}
 }
 
-// The method runs reports whether Verify accepts a request.
+// The method runs() reports whether Verify accepts a request.
 func (f *fixture) runs(t require.TestingT, r *http.Request, body string, now time.Time) bool {
 	_, err := f.Verify(r.Context(), r, []byte(body), at(now))
 	if err != nil {

@@ -104,7 +104,7 @@ func TestReceiveFrames(t *testing.T) {
 	}
 }
 
-// The function says returns a script that writes the bytes b, followed by one valid
+// The function says() returns a script that writes the bytes b, followed by one valid
 // frame.
 func says(b []byte) script {
 	return func(c *peerConn) {

@@ -274,7 +274,7 @@ func (e ears) last(t testing.TB) (before int) {
 	}
 }
 
-// The function finishes fails the test if f hangs.
+// The function finishes() fails the test if f hangs.
 func finishes(t testing.TB, what string, f func()) time.Duration {
 	t.Helper()
 	began, done := time.Now(), make(chan struct{})

@@ -129,7 +129,7 @@ func (s *scanner) judge() verdict {
 	return vFine
 }
 
-// The method before returns the number of payload bytes in earlier frames of the same
+// The method before() returns the number of payload bytes in earlier frames of the same
 // message.
 func (s *scanner) before() uint64 {
 	if s.opcode() == opContinuation {

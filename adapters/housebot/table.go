@@ -48,7 +48,7 @@ func read(v *match.View) *table {
 	return t
 }
 
-// The method touches reports whether one of the viewer's roads ends at a vertex.
+// The method touches() reports whether one of the viewer's roads ends at a vertex.
 func (t *table) touches(v uint8) bool {
 	for _, e := range board.VertexEdges[v] {
 		if e != board.None && t.roads[e] != nil && t.roads[e].Seat == t.Seat {
@@ -99,7 +99,7 @@ func (t *table) roadSpots() []uint8 {
 	return spots
 }
 
-// The method reaches reports whether the viewer may build a road that starts at a
+// The method reaches() reports whether the viewer may build a road that starts at a
 // vertex.
 func (t *table) reaches(v uint8) bool {
 	if town := t.towns[v]; town != nil {
@@ -139,7 +139,7 @@ func (t *table) rate(r board.Resource) int {
 	return rate
 }
 
-// The method affords reports whether the hand covers the cost of a purchase.
+// The method affords() reports whether the hand covers the cost of a purchase.
 func (t *table) affords(purchase game.Type) bool {
 	return game.Cards(t.Hand).Covers(costs[purchase])
 }
@@ -245,7 +245,7 @@ func offerTrade(give, get board.Resource) game.Action {
 	return a
 }
 
-// The function around lists the edges that end at a vertex.
+// The function around() lists the edges that end at a vertex.
 func around(v uint8) []uint8 {
 	return slices.DeleteFunc(slices.Clone(board.VertexEdges[v][:]), func(e uint8) bool { return e == board.None })
 }

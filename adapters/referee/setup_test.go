@@ -409,7 +409,7 @@ func (l *fakeLine) Send(ctx context.Context, frame []byte) error {
 	return nil
 }
 
-// The method sends delivers a frame or a cause after a delay.
+// The method sends() delivers a frame or a cause after a delay.
 func (l *fakeLine) sends(after time.Duration, frame, cause string) {
 	time.AfterFunc(after, func() { l.deliver(frame, cause) })
 }
@@ -426,8 +426,8 @@ func (l *fakeLine) deliver(frame, cause string) {
 	}
 }
 
-// The method buffers adds a frame to the data that the socket has received. Only Drain
-// delivers it.
+// The method buffers() adds a frame to the data that the socket has received. Only
+// Drain delivers it.
 func (l *fakeLine) buffers(frame string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -48,8 +48,8 @@ type run struct {
 	length int
 }
 
-// The function runs returns the pixels of an opaque picture as runs. Most pixels are in
-// long runs.
+// The function runs() returns the pixels of an opaque picture as runs. Most pixels are
+// in long runs.
 func runs(pix []uint8) []run {
 	var all []run
 	for ; len(pix) >= 4; pix = pix[4:] {

@@ -135,7 +135,7 @@ func (s *stage) followLog() {
 	require.NoError(s.t, s.live.Ready(s.t.Context()))
 }
 
-// The method changed wraps a handler. It counts streams. It also replaces talk, skips
+// The method changed() wraps a handler. It counts streams. It also replaces talk, skips
 // frames and delays responses if the fields of the stage request this.
 func (s *stage) changed(calls http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -115,7 +115,7 @@ type stored struct {
 	events []match.Event
 }
 
-// The function appends reads a match's stream. All events of an append have the same
+// The function appends() reads a match's stream. All events of an append have the same
 // metadata, and each append names the event before it.
 func appends(t *testing.T, log eventstore.Log, id string) (list []stored) {
 	t.Helper()

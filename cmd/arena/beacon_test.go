@@ -65,7 +65,7 @@ func (u *upgrades) of(matchID string) (list []http.Header) {
 	return list
 }
 
-// The method matches returns the match ids of all upgrade requests, in the order in
+// The method matches() returns the match ids of all upgrade requests, in the order in
 // which they arrived.
 func (u *upgrades) matches() (ids []string) {
 	u.mu.Lock()

@@ -161,14 +161,14 @@ func says(typ websocket.MessageType, what func(decision) []byte) conduct {
 	}
 }
 
-// The function resets closes the TCP connection with a reset instead of sending an
+// The function resets() closes the TCP connection with a reset instead of sending an
 // answer.
 func resets(ctx context.Context, _ *websocket.Conn, _ decision) error {
 	tcp := ctx.Value(connKey{}).(*net.TCPConn)
 	return errors.Join(tcp.SetLinger(0), tcp.Close())
 }
 
-// The function responds returns a handler that answers an upgrade with the given
+// The function responds() returns a handler that answers an upgrade with the given
 // status.
 func responds(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }

@@ -58,7 +58,7 @@ func (s *operatedArena) admin(args ...string) string {
 	return p.out.String()
 }
 
-// The method refuses requires that a call of `arena admin` fails: the command must
+// The method refuses() requires that a call of `arena admin` fails: the command must
 // print the given line and exit with status 1.
 func (s *operatedArena) refuses(line string, args ...string) {
 	s.t.Helper()

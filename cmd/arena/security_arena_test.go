@@ -70,7 +70,7 @@ func closedPort(t testing.TB) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(bound.(*syscall.SockaddrInet4).Port))
 }
 
-// The method each runs the rows of a test in parallel, all with the same arena.
+// The method each() runs the rows of a test in parallel, all with the same arena.
 func (f *securityArena) each(t *testing.T, rows map[string]func(*testing.T)) {
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
@@ -355,7 +355,7 @@ func (r *reply) is(status int, code ...string) *reply {
 	return r
 }
 
-// The method names requires that the response to a rejected call lists a field as
+// The method names() requires that the response to a rejected call lists a field as
 // invalid.
 func (r *reply) names(field string) *reply {
 	r.t.Helper()

@@ -336,7 +336,7 @@ func (f *securityArena) slowTLS(t *testing.T) {
 	require.NotContains(t, <-ended, "timeout", "the arena has hung up")
 }
 
-// The function sending returns a server that writes the first string once, and then
+// The function sending() returns a server that writes the first string once, and then
 // keeps writing the second one. It stops when the arena closes the connection, or after
 // 64 MiB.
 func sending(head, again string) func(net.Conn) string {

@@ -77,8 +77,8 @@ func (s *suite) list(ctx context.Context, patterns ...string) (packages []string
 	return packages, err
 }
 
-// The method once runs the suite as make test does. It shows the failures again at the
-// end.
+// The method once() runs the suite as make test does. It shows the failures again at
+// the end.
 func (s *suite) once(ctx context.Context) (failed bool, err error) {
 	r := newReport(os.Stdout, len(s.all)+len(s.race))
 	err = r.run(ctx, conditions{}, s.all)

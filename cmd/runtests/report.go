@@ -196,7 +196,7 @@ func (r *report) unfinished(pkg string) (output []string) {
 	return append(output, r.output[test{pkg: pkg}]...)
 }
 
-// The method counts returns, as text, how many tests ran, failed and were skipped.
+// The method counts() returns, as text, how many tests ran, failed and were skipped.
 func (r *report) counts() string {
 	text := fmt.Sprintf("%d tests run, %d failed, %d skipped", r.passed+r.failed, r.failed, r.skipped)
 	outside := 0

@@ -49,7 +49,7 @@ func inOrder(steps ...func() error) error {
 	return nil
 }
 
-// The function into returns a step that stores the result of f.
+// The function into() returns a step that stores the result of f.
 func into[T any](result *T, f func() (T, error)) func() error {
 	return func() (err error) {
 		*result, err = f()

@@ -135,7 +135,7 @@ func (l listeners) close() (err error) {
 	return err
 }
 
-// The method more returns one line for each of the listeners feed and admin.
+// The method more() returns one line for each of the listeners feed and admin.
 func (l listeners) more() (text string) {
 	if l.feed != nil {
 		text = fmt.Sprintf("feed endpoint on esdb://%s?tls=false\n", l.feed.Addr())

@@ -219,7 +219,7 @@ func (l *ladderCheck) openTree(ctx context.Context) (*tree, *signedLogs, error) 
 	return t, signed, cmp.Or(err, l.differs(t.head.Size, d))
 }
 
-// The method differs turns a difference in a tree into an error about the ladder. It
+// The method differs() turns a difference in a tree into an error about the ladder. It
 // returns nil if there is no difference.
 func (l *ladderCheck) differs(revision uint64, d *audit.Difference) error {
 	if d == nil {
@@ -359,7 +359,7 @@ var warnings = map[string]string{
 	audit.Backdated:     "have an earlier tick than the previous seating: the arena may have known their rounds",
 }
 
-// The method rests lists the distinct rest times.
+// The method rests() lists the distinct rest times.
 func (r ladderReport) rests() (list []string) {
 	for _, ms := range r.Rests {
 		list = append(list, (time.Duration(ms) * time.Millisecond).String())

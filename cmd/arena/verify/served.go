@@ -82,7 +82,7 @@ func (t *tree) served(ctx context.Context) iter.Seq2[ladderEvent, error] {
 	}
 }
 
-// The method matches requires that raw is the tree's entry for the event. It returns
+// The method matches() requires that raw is the tree's entry for the event. It returns
 // the hash of the leaf that the event adds to the results, or nil if it adds none.
 func (e ladderEvent) matches(raw []byte) (leaf []byte, d *audit.Difference) {
 	var parsed struct{ Leaf *string } // set if the event adds a leaf to the tree of results
@@ -159,7 +159,7 @@ func (t *tree) checked(ctx context.Context, events iter.Seq2[ladderEvent, error]
 	}
 }
 
-// The method against compares an event with the next entry of the tree.
+// The method against() compares an event with the next entry of the tree.
 func (e ladderEvent) against(next func() ([]byte, error, bool)) (leaf []byte, err error) {
 	raw, err, _ := next()
 	if err != nil {

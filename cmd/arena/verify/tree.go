@@ -224,7 +224,7 @@ func (t *tree) earlier() (list []remembered, err error) {
 	return list, nil
 }
 
-// The method continues requires that the tree of head begins with the whole earlier
+// The method continues() requires that the tree of head begins with the whole earlier
 // tree, unchanged. It checks this with the tiles of the tree.
 func (t *tree) continues(ctx context.Context, head signedlog.Head, signed []byte, before remembered) (d *audit.Difference, again bool, err error) {
 	expected := "a head that continues the earlier one: " + describeTree(before.Head)
