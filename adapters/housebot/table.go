@@ -144,8 +144,8 @@ func (t *table) affords(purchase game.Type) bool {
 	return game.Cards(t.Hand).Covers(costs[purchase])
 }
 
-// prospect returns the highest number of pips of the open vertices at v and next to v.
-// The vertex v gets a bonus of 3.
+// prospect returns the highest number of pips among v and its neighbors, counting only
+// open vertices. The vertex v gets a bonus of 3.
 func (t *table) prospect(v uint8) int {
 	best := 0
 	if !t.blocked.Has(v) {

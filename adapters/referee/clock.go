@@ -62,7 +62,7 @@ func (c *clock) beat() (stop func()) {
 	return cancel
 }
 
-// wait returns when the clock reaches the time until, when done is closed, or when ctx
+// wait returns when the clock reaches the given time, when done is closed, or when ctx
 // ends.
 func (c *clock) wait(ctx context.Context, until time.Duration, done <-chan struct{}) {
 	for {

@@ -118,7 +118,7 @@ type StepWriter interface {
 // each line.
 const LinesType = "application/x-ndjson"
 
-// BotDecision is one line of the log of all of a bot's decisions.
+// BotDecision is one line of the log that contains all decisions of a bot.
 type BotDecision struct {
 	Cursor   string   `json:"cursor" doc:"The position of this decision in the log. With this cursor as since, the log continues after this decision."`
 	MatchID  string   `json:"matchId"`

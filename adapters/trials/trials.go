@@ -94,8 +94,8 @@ type Runner struct {
 // New returns a Runner. Call Run to begin trials.
 func New(o Options) *Runner { return &Runner{o: o, bots: map[string]directory.Bot{}} }
 
-// Run begins trials until ctx ends. It begins with the open trials of earlier
-// processes. Failures are logged and retried.
+// Run begins trials until ctx ends. The open trials that earlier processes left behind
+// come first. Failures are logged and retried.
 func (r *Runner) Run(ctx context.Context, referee Referee) {
 	r.mu.Lock()
 	r.referee = referee

@@ -76,8 +76,8 @@ type quota struct {
 // the other limits. So a client that waits is accepted, even if another client with the
 // same address or account keeps calling.
 //
-// A call is accepted if at least one call is left, even if n is greater than what is
-// left. The caller must then wait until enough of its calls have stopped counting.
+// A call is accepted if at least one call is left, even if fewer than n calls are left.
+// The caller must then wait until enough of its calls have stopped counting.
 func (w *window[K]) take(key K, c Class, n int, at time.Duration) taken {
 	w.mu.Lock()
 	defer w.mu.Unlock()
