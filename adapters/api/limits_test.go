@@ -118,7 +118,7 @@ func TestAnswersShowTheLimits(t *testing.T) {
 	ada := a.signIn("ada@example.org")
 	created := ada.do("POST", "/bots", `{}`).is(422)
 	require.Equal(t, `"all";q=600;w=60, "writes";q=30;w=60, "registrations";q=10;w=60`, created.header.Get("RateLimit-Policy"))
-	require.Equal(t, `"all";r=599;t=60, "writes";r=29;t=60, "registrations";r=9;t=60`, created.header.Get("RateLimit"), "of the account, not of the address")
+	require.Equal(t, `"all";r=599;t=60, "writes";r=29;t=60, "registrations";r=9;t=60`, created.header.Get("RateLimit"), "the limits of the account, not of the address")
 	for range 9 {
 		ada.do("POST", "/bots", `{}`).is(422)
 	}

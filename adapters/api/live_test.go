@@ -281,7 +281,7 @@ func TestLiveList(t *testing.T) {
 	require.Equal(t, "no-store", s.get("/live").header.Get("Cache-Control"))
 	delete(first, "turn")
 	delete(first, "scores")
-	require.Equal(t, inMatches, first, "the same as in /matches")
+	require.Equal(t, inMatches, first, "the list is the same as in /matches")
 	s.get("/live?mode=chess").is(http.StatusUnprocessableEntity, "invalid").names("mode")
 	s.get("/live?status=running").is(http.StatusUnprocessableEntity, "invalid").names("status")
 }

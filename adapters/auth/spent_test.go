@@ -67,7 +67,7 @@ func TestSignedWriteRunsOnce(t *testing.T) {
 	write := s.write(noon, "a")
 	require.True(t, f.runs(t, write, "a", noon))
 	require.False(t, f.runs(t, write, "a", noon), "the same request")
-	require.False(t, f.runs(t, write, "a", noon.Add(maxSkew)), "the last moment of its window")
+	require.False(t, f.runs(t, write, "a", noon.Add(maxSkew)), "at the last moment of its window")
 	require.True(t, f.runs(t, s.write(noon, "b"), "b", noon), "another body")
 	require.True(t, f.runs(t, s.write(noon.Add(time.Millisecond), "a"), "a", noon), "a fresh timestamp")
 

@@ -301,7 +301,7 @@ func requireOrdersInTheLog(s *operatedArena, logged, held, newKey string) {
 	require.Equal(t, "SeedKeyRetired", retired.Type)
 	require.Contains(t, retired.data, `"reason":"once a year"`)
 	require.Contains(t, ids, retired.correlation)
-	require.Equal(t, "SeedKeyPublished", published.Type, "once the last match under it was over")
+	require.Equal(t, "SeedKeyPublished", published.Type, "the key was published once the last match under it was over")
 
 	drained, rotated := 0, 0
 	for _, e := range seatings {

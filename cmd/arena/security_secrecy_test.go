@@ -106,7 +106,7 @@ func TestSecuritySecrecy(t *testing.T) {
 			kind, rest, _ := strings.Cut(rest, " ")
 			switch {
 			case kind == "CardStolen":
-				require.Regexp(t, `^\{"seat":\d,"victim":\d\} `, rest, "only the two seats")
+				require.Regexp(t, `^\{"seat":\d,"victim":\d\} `, rest, "the event contains only the two seats")
 			case strings.HasPrefix(stream, "match-") && kind != "ActionPlayed":
 				require.NotContains(t, rest, "deck")
 				require.NotContains(t, rest, "victory_point")

@@ -166,7 +166,7 @@ func (f *securityArena) theBytesAsReceived(t *testing.T) {
 	}
 	h := http.Header{}
 	key.sign(h, fresh(), "get", "/me", nil)
-	require.Equal(t, 401, key.do("GET", "/me", nil, func(r *http.Request) { r.Header = h }).status, "signed in lower case")
+	require.Equal(t, 401, key.do("GET", "/me", nil, func(r *http.Request) { r.Header = h }).status, "a method that was signed in lower case")
 	require.Empty(t, key.do("GET", "/bots", nil).is(200).json["bots"])
 }
 

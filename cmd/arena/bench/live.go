@@ -44,7 +44,7 @@ type liveReport struct {
 	EventsPerSecond float64 `json:"eventsPerSecond"`
 	Frames          int     `json:"frames"` // frames that were read
 	FramesPerSecond float64 `json:"framesPerSecond"`
-	AppendP99Ms     float64 `json:"appendP99Ms"` // time from an append to its acknowledgment
+	AppendP99Ms     float64 `json:"appendP99Ms"` // time from an append to its acknowledgement
 	latency
 	Missed            int     `json:"missed"` // frames that slow readers skipped
 	Ends              int     `json:"ends"`   // readers that received the end of their match
