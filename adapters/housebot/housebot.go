@@ -189,7 +189,7 @@ func newPlayer(name string, seed uint64, matchID string) *Player {
 	return &Player{strategies[name](rand.New(rand.NewPCG(seed, hash.Sum64())))}
 }
 
-// Answer returns the frame that answers the request in a frame.
+// Answer takes a frame with a request, and returns the frame with the answer.
 func (p *Player) Answer(frame []byte) ([]byte, error) {
 	_, answer, err := p.answer(frame)
 	return answer, err

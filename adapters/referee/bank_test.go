@@ -350,7 +350,7 @@ func TestRunningMatchKeepsItsRule(t *testing.T) {
 	}
 }
 
-// storeStart stores the start of the match, like another process.
+// storeStart stores the start of the match, as another process would.
 func (f *fixture) storeStart(d match.Deadlines, measured bool) {
 	f.t.Helper()
 	p := run{seating: f.seating()}

@@ -26,7 +26,7 @@ const (
 	lookEvery = 30 * time.Second
 	// lookTime is the time limit for beginning one trial.
 	lookTime = 15 * time.Second
-	// patience is how long after its order a trial may begin.
+	// patience is the maximum time between the order and the start of a trial.
 	patience = time.Hour
 	// kept is how long the log keeps the streams of a trial.
 	kept = 30 * 24 * time.Hour

@@ -47,7 +47,7 @@ type preview struct {
 	checked time.Time // when this was the newest frame of the match
 }
 
-// The method shows reports whether the preview shows a frame.
+// The method shows() reports whether the preview shows a frame.
 func (v preview) shows(seq int, ended bool) bool {
 	return v.image != nil && v.seq == seq && v.ended == ended
 }

@@ -189,7 +189,7 @@ func (s *site) api(counted bool) http.Handler {
 	})
 }
 
-// The method writes returns the calls other than GET.
+// The method writes() returns the calls other than GET.
 func (s *site) writes() []call {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -126,7 +126,7 @@ class Watch {
     return true;
   }
 
-  // go shows a frame. moving animates its new pieces.
+  // go shows a frame. If moving is true, it animates the new pieces.
   go(to, moving = false) {
     if (to >= this.line.length && this.loading) {
       this.wanted = to;

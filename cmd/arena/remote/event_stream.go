@@ -42,7 +42,7 @@ type eventStream struct {
 // record is one server-sent event. Empty fields were not sent.
 type record struct{ event, id, data string }
 
-// fatal is an error that another try cannot repair.
+// fatal is an error after which another try cannot succeed.
 type fatal struct{ error }
 
 // read opens the stream and calls handle for each record, until the stream ends or
