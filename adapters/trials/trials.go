@@ -26,7 +26,8 @@ const (
 	lookEvery = 30 * time.Second
 	// lookTime is the time limit for beginning one trial.
 	lookTime = 15 * time.Second
-	// patience is the maximum time between the order and the start of a trial.
+	// patience is how long a trial may wait until it begins. A trial expires when
+	// patience and the wall clock of its mode have passed since its order.
 	patience = time.Hour
 	// kept is how long the log keeps the streams of a trial.
 	kept = 30 * 24 * time.Hour
