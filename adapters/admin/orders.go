@@ -98,8 +98,8 @@ func (s *Server) changeOperations(c *call, name string, in order, decide func(ar
 	return done, nil
 }
 
-// The function recording returns a function that calls decide, and sets done.Changed to
-// true if decide returned events.
+// The function recording() returns a function that calls decide, and sets done.Changed
+// to true if decide returned events.
 func recording[S, E any](done *Done, decide func(S) ([]E, error)) func(S) ([]E, error) {
 	return func(state S) ([]E, error) {
 		events, err := decide(state)

@@ -245,7 +245,7 @@ type answer struct {
 	t      *testing.T
 }
 
-// The method do makes a call. body may be nil, a string or a value that encodes as
+// The method do() makes a call. body may be nil, a string or a value that encodes as
 // JSON. edit may change the request before it is signed.
 func (c *client) do(method, target string, body any, edit ...func(*http.Request)) *answer {
 	c.t.Helper()

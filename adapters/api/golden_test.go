@@ -13,7 +13,7 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// The function lines formats an object with one line for each field and each list
+// The function lines() formats an object with one line for each field and each list
 // entry. It copies the values byte for byte from the response. It keeps only the first
 // event or frame of each kind.
 func lines(t *testing.T, body []byte) []byte {

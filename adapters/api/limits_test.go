@@ -22,8 +22,8 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// The function limited returns an arena with the default limits. It trusts this machine
-// as a proxy, so that a test can call from any address.
+// The function limited() returns an arena with the default limits. It trusts this
+// machine as a proxy, so that a test can call from any address.
 func limited(t *testing.T) *arena { return newArena(t, withLimits) }
 
 func withLimits(o *api.Options) {
@@ -36,7 +36,7 @@ func from(address string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("X-Forwarded-For", address) }
 }
 
-// The method refused requires the status 429, and returns the value of Retry-After.
+// The method refused() requires the status 429, and returns the value of Retry-After.
 func (a *answer) refused() time.Duration {
 	a.t.Helper()
 	a.is(http.StatusTooManyRequests, "rate_limited")

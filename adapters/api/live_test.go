@@ -108,8 +108,8 @@ func newBoards(a *arena) {
 	require.NoError(a.t, a.live.Ready(a.t.Context()))
 }
 
-// The method shown waits until the live boards show the current state of the games. It
-// also waits until the boards have dropped every match that the match list shows as
+// The method shown() waits until the live boards show the current state of the games.
+// It also waits until the boards have dropped every match that the match list shows as
 // ended.
 func (s *spectated) shown(games ...*arenatest.Game) {
 	s.t.Helper()
@@ -212,7 +212,7 @@ func (a *arena) listen(target string, edit ...func(*http.Request)) *listener {
 	return l
 }
 
-// The method next returns the next event, or io.EOF.
+// The method next() returns the next event, or io.EOF.
 func (l *listener) next() (sse, error) {
 	var text strings.Builder
 	for {
@@ -253,7 +253,7 @@ func (s *spectated) lastFrame(g *arenatest.Game) string {
 
 func last[T any](list []T) T { return list[len(list)-1] }
 
-// The method frames returns all frames in /frames, as JSON.
+// The method frames() returns all frames in /frames, as JSON.
 func (s *spectated) frames(g *arenatest.Game) []json.RawMessage {
 	s.t.Helper()
 	var page struct{ Frames []json.RawMessage }

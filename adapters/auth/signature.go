@@ -35,7 +35,7 @@ type signature struct {
 	signature []byte
 }
 
-// The function signed reports whether any of the headers for a signature is set.
+// The function signed() reports whether any of the headers for a signature is set.
 func signed(h http.Header) bool {
 	return len(h[headerKey])+len(h[headerTimestamp])+len(h[headerSignature]) > 0
 }
@@ -84,7 +84,7 @@ func signedMessage(timestamp, method, target string, body []byte) []byte {
 	return slices.Concat([]byte(timestamp+"."+method+"."+target+"."), body)
 }
 
-// The function single returns the value of a header that is present exactly once.
+// The function single() returns the value of a header that is present exactly once.
 func single(h http.Header, name string) (string, bool) {
 	if v := h[name]; len(v) == 1 {
 		return v[0], true

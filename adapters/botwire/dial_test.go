@@ -227,7 +227,7 @@ func TestDialRejectsInvalidUpgrades(t *testing.T) {
 	}
 }
 
-// The function raw starts a server that sends the bytes of answer on each connection.
+// The function raw() starts a server that sends the bytes of answer on each connection.
 func raw(t *testing.T, answer string) string {
 	url, _ := rawAsked(t, answer)
 	return url

@@ -91,8 +91,8 @@ func (s *scanner) headLen() int {
 	}
 }
 
-// The method announced returns the payload length that the header contains. The header
-// must be complete.
+// The method announced() returns the payload length that the header contains. The
+// header must be complete.
 func (s *scanner) announced() uint64 {
 	switch s.headLen() {
 	case 4:

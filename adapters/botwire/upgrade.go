@@ -42,7 +42,7 @@ type Upgrade struct {
 	LogIndex    uint64 // the index of the seating in the ladder's signed tree
 }
 
-// The method signed returns the headers of an upgrade request to a URL for a match.
+// The method signed() returns the headers of an upgrade request to a URL for a match.
 func (d *Dialer) signed(to *url.URL, matchID string, u Upgrade) http.Header {
 	timestamp := strconv.FormatInt(d.options.Now().UnixMilli(), 10)
 	h := http.Header{}

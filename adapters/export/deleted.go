@@ -45,7 +45,7 @@ func (o *owners) leaveOut(ctx context.Context, r *rows) (err error) {
 	return nil
 }
 
-// The method visible returns id, or the empty string if the owner has deleted the
+// The method visible() returns id, or the empty string if the owner has deleted the
 // account.
 func (o *owners) visible(ctx context.Context, id string) (string, error) {
 	o.mu.Lock()

@@ -93,7 +93,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // the bot's clock (docs/protocol.md, "Verify the upgrade").
 const maxSkew = 30 * time.Second
 
-// The method verified checks the signature that covers the recipient. If the bot does
+// The method verified() checks the signature that covers the recipient. If the bot does
 // not know its own recipient name, verified can check only the other signature. In that
 // case, another bot could forward an upgrade that it received from the arena.
 func (s *server) verified(h http.Header) bool {

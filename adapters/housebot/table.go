@@ -108,8 +108,8 @@ func (t *table) reaches(v uint8) bool {
 	return t.touches(v)
 }
 
-// The method pips returns how many of the 36 possible rolls produce a card at a vertex,
-// both in total and for each resource.
+// The method pips() returns how many of the 36 possible rolls produce a card at a
+// vertex, both in total and for each resource.
 func (t *table) pips(v uint8) (total int, by [board.Resources]int) {
 	for _, h := range board.VertexHexes[v] {
 		if h == board.None || t.Board.Hexes[h].Token == nil {
@@ -250,7 +250,7 @@ func around(v uint8) []uint8 {
 	return slices.DeleteFunc(slices.Clone(board.VertexEdges[v][:]), func(e uint8) bool { return e == board.None })
 }
 
-// The function highest returns the option with the highest score. If several options
+// The function highest() returns the option with the highest score. If several options
 // have that score, it returns the first of them.
 func highest(options []uint8, score func(uint8) int) uint8 {
 	return slices.MaxFunc(options, func(a, b uint8) int { return cmp.Compare(score(a), score(b)) })

@@ -131,7 +131,7 @@ func (l *Ladder) restore(ctx context.Context) error {
 	return nil
 }
 
-// The method newest reads the newest snapshot.
+// The method newest() reads the newest snapshot.
 func (l *Ladder) newest(ctx context.Context) (taken ladder.LadderSnapshotTaken, found bool, err error) {
 	id := eventstore.StreamID(ladder.SnapshotStream(l.Mode()))
 	for r, err := range l.log.Read(ctx, id, eventstore.EndRevision, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {

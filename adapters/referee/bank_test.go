@@ -135,7 +135,7 @@ func TestStallingBotsReachTheWallClockWithoutATimeBank(t *testing.T) {
 	}
 }
 
-// The method clocks returns the time that each seat has used, from the last event's
+// The method clocks() returns the time that each seat has used, from the last event's
 // metadata.
 func (f *fixture) clocks() match.Clocks {
 	var used []int64
@@ -160,7 +160,7 @@ func (f *fixture) requireClocks() {
 	require.LessOrEqual(f.t, f.playedMs(), sum)
 }
 
-// The function patiently makes a bot answer legally after 90 % of each deadline.
+// The function patiently() makes a bot answer legally after 90 % of each deadline.
 func patiently(b *fakeBot) {
 	b.script = func(c call) bool {
 		c.answer(time.Duration(c.DeadlineMs)*time.Millisecond*9/10, b.fixture.legal.answer(c.ID))

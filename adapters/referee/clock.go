@@ -30,7 +30,7 @@ func newClock(now func() time.Time) *clock {
 	return &clock{time: now, start: t, last: t}
 }
 
-// The method now returns how long this process has been running since the clock was
+// The method now() returns how long this process has been running since the clock was
 // created.
 func (c *clock) now() time.Duration {
 	c.mu.Lock()

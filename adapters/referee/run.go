@@ -221,7 +221,7 @@ func (p *run) writeLadder(ctx context.Context) error {
 	return nil
 }
 
-// The method stored takes the error of writing a match's result to the ladder, and
+// The method stored() takes the error of writing a match's result to the ladder, and
 // returns the error with which play ends, or nil if the ladder has the result.
 func (p *run) stored(ctx context.Context, err error) error {
 	switch {
@@ -244,7 +244,7 @@ func (p *run) reason() string {
 	return p.state.End.Reason
 }
 
-// The method results returns each bot's placement, and whether the bot missed the
+// The method results() returns each bot's placement, and whether the bot missed the
 // match.
 func (p *run) results(placements []int) []ladder.Result {
 	results := make([]ladder.Result, len(placements))

@@ -92,7 +92,7 @@ func (c *drawing) text(at spot, size float64, line string, ink color.RGBA, right
 	d.DrawString(line)
 }
 
-// The method centred writes a line of text. The parameter at is the middle of its
+// The method centred() writes a line of text. The parameter at is the middle of its
 // baseline.
 func (c *drawing) centred(at spot, size float64, line string, ink color.RGBA) {
 	f := face(size)
@@ -105,7 +105,7 @@ func dot(at spot) fixed.Point26_6 {
 	return fixed.Point26_6{X: fixed.Int26_6(at.x * 64), Y: fixed.Int26_6(at.y * 64)}
 }
 
-// The function legible removes invisible characters, and characters that the typeface
+// The function legible() removes invisible characters, and characters that the typeface
 // cannot draw.
 func legible(line string) string {
 	var kept []rune
@@ -119,7 +119,7 @@ func legible(line string) string {
 	return string(kept)
 }
 
-// The function fitted shortens a line if it is wider than width.
+// The function fitted() shortens a line if it is wider than width.
 func fitted(f font.Face, line string, width fixed.Int26_6) string {
 	if font.MeasureString(f, line) <= width {
 		return line

@@ -45,7 +45,7 @@ func (k *ranking) find(botID string) (row, bool) {
 	return k.rows[i], true
 }
 
-// The method matching returns the indexes of the rows whose bot's or owner's name
+// The method matching() returns the indexes of the rows whose bot's or owner's name
 // contains the filter text. The owner's name begins with @.
 func (k *ranking) matching(filter string) []int {
 	text, atStart := strings.CutPrefix(strings.ToLower(filter), "@")
@@ -59,7 +59,7 @@ func (k *ranking) matching(filter string) []int {
 	return found
 }
 
-// The method fresh reports whether pages may show the ranking. k may be nil.
+// The method fresh() reports whether pages may show the ranking. k may be nil.
 func (k *ranking) fresh(now time.Time) bool {
 	switch {
 	case k == nil:

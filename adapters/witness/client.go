@@ -188,7 +188,7 @@ func (t *tree) begin(h head) {
 	}
 }
 
-// The method due reports whether the client should send the submitted head to a
+// The method due() reports whether the client should send the submitted head to a
 // witness.
 func (t *tree) due(p *peer) bool {
 	t.mu.Lock()
@@ -260,7 +260,7 @@ func (c *Client) Cosigned(mode string, n int) (size uint64, signed []byte, found
 	return h.size, h.signed, h.signed != nil
 }
 
-// The method failed records a failure and postpones the next request.
+// The method failed() records a failure and postpones the next request.
 func (p *peer) failed(err error) {
 	p.wait = min(max(2*p.wait, firstWait), longWait)
 	p.retry = time.Now().Add(p.wait)
@@ -275,7 +275,7 @@ func (p *peer) failed(err error) {
 	}
 }
 
-// The method succeeded records a cosignature of a head with the given size.
+// The method succeeded() records a cosignature of a head with the given size.
 func (p *peer) succeeded(size uint64) {
 	p.size, p.fresh, p.wait = size, time.Now(), 0
 	p.cosigned.Store(size)

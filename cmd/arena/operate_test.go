@@ -69,8 +69,8 @@ func (s *operatedArena) refuses(line string, args ...string) {
 	require.Equal(s.t, "arena: "+line+"\n", p.err.String())
 }
 
-// The method ready calls /ready until a response reports whether the arena is draining,
-// and returns that response.
+// The method ready() calls /ready until a response reports whether the arena is
+// draining, and returns that response.
 func (s *operatedArena) ready() (answer map[string]any) {
 	s.t.Helper()
 	eventually(s.t, "the log answers", func() bool {
@@ -85,7 +85,7 @@ func (s *operatedArena) ready() (answer map[string]any) {
 	return answer
 }
 
-// The method seated waits for a running match.
+// The method seated() waits for a running match.
 func (s *operatedArena) seated() string {
 	s.t.Helper()
 	var id string

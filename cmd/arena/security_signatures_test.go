@@ -114,7 +114,8 @@ func race(t *testing.T, n int, call func() (*reply, error)) map[int]int {
 	return statuses
 }
 
-// The method raw sends the exact bytes of a request, and returns the response's status.
+// The method raw() sends the exact bytes of a request, and returns the response's
+// status.
 func (c *caller) raw(request string) int {
 	c.t.Helper()
 	conn, err := net.Dial("tcp", c.at)

@@ -111,8 +111,8 @@ type Answer struct {
 	Body   []byte
 }
 
-// The function closed changes an object's schema to reject fields that the schema does
-// not list.
+// The function closed() changes an object's schema to reject fields that the schema
+// does not list.
 func closed(schema any) {
 	s, ok := schema.(map[string]any)
 	if !ok {
@@ -128,7 +128,7 @@ func closed(schema any) {
 	closed(s["items"])
 }
 
-// The function chosen rewrites the schema of a union so that the validator tries only
+// The function chosen() rewrites the schema of a union so that the validator tries only
 // the schema that the discriminator names. The result is the same as if it tried all of
 // them, but the check is faster.
 func chosen(s map[string]any) {

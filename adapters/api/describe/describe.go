@@ -204,7 +204,7 @@ func (d *Document) parameter(in string, p binding.Parameter) *huma.Param {
 
 func (d *Document) schemas() huma.Registry { return d.api.Components.Schemas }
 
-// The function headers returns references to the headers that every response has, and
+// The function headers() returns references to the headers that every response has, and
 // to the additional headers in more. The file openapi.yaml describes all these headers.
 func headers(more ...string) map[string]*huma.Param {
 	all := map[string]*huma.Param{}

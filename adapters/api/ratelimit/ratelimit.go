@@ -193,6 +193,6 @@ func separated(list []byte) []byte {
 	return list
 }
 
-// The function seconds returns d in seconds. It rounds up, so that a caller who waits
+// The function seconds() returns d in seconds. It rounds up, so that a caller who waits
 // that long is accepted.
 func seconds(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()))) }

@@ -55,7 +55,7 @@ class Watch {
     return undefined;
   }
 
-  // open reads the first frames of an ended match. The method complete reads the
+  // open reads the first frames of an ended match. The method complete() reads the
   // remaining frames when the reader touches the bar or moves to another event.
   async open() {
     const first = await this.source.first();

@@ -72,7 +72,7 @@ func (c serveCmd) serve(ctx context.Context, out io.Writer, logger *slog.Logger)
 	return errors.Join(g.Wait(), closed)
 }
 
-// The function stopped wraps the error of a node that stopped unexpectedly.
+// The function stopped() wraps the error of a node that stopped unexpectedly.
 func stopped(err error) error {
 	if err != nil {
 		err = fmt.Errorf("the node stopped: %w", err)

@@ -57,7 +57,7 @@ func openHead(tree string, signed []byte, mode string, key ed25519.PublicKey) (s
 	return signedlog.Open(signed, mode, key)
 }
 
-// The method read returns the remembered head of a tree, or nil if no head is stored.
+// The method read() returns the remembered head of a tree, or nil if no head is stored.
 func (h heads) read(tree, mode string) (*remembered, error) {
 	if h.folder == "" {
 		return nil, nil //nolint:nilnil // if no head is stored, any head is valid

@@ -62,7 +62,7 @@ func (l *signedLogs) check(ctx context.Context, text []byte, r *audit.Report) er
 	return nil
 }
 
-// The method unused returns an error if the saved head was not compared, because no
+// The method unused() returns an error if the saved head was not compared, because no
 // match has that head's mode.
 func (l *signedLogs) unused() error {
 	if l.unmatched == "" {
