@@ -134,7 +134,7 @@ func (f *fixture) order(path, body string) answer {
 	return a
 }
 
-// The method stored returns the events of a stream, and the correlation of the last
+// The method stored() returns the events of a stream, and the correlation of the last
 // event.
 func (f *fixture) stored(stream string) (types, data []string, correlation string) {
 	f.t.Helper()

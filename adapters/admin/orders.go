@@ -17,8 +17,8 @@ import (
 // maxReason is the maximum length of a reason, in code points.
 const maxReason = 500
 
-// order contains the field that all orders have in common. Its check method returns an
-// error if a required field is missing or invalid.
+// order contains the field that all orders have: the reason. Its check method returns
+// an error if the reason is missing or invalid.
 type order struct {
 	Reason string `json:"reason,omitempty"`
 }
@@ -98,8 +98,8 @@ func (s *Server) changeOperations(c *call, name string, in order, decide func(ar
 	return done, nil
 }
 
-// The function recording returns a function that calls decide and sets done.Changed to
-// whether decide returned events.
+// The function recording() returns a function that calls decide, and sets done.Changed
+// to true if decide returned events.
 func recording[S, E any](done *Done, decide func(S) ([]E, error)) func(S) ([]E, error) {
 	return func(state S) ([]E, error) {
 		events, err := decide(state)

@@ -81,8 +81,8 @@ func TestSuspendedAccountCannotWrite(t *testing.T) {
 	require.Equal(t, "active", ada.do(http.MethodGet, "/bots/"+bot, nil).is(http.StatusOK).json["status"])
 }
 
-// store appends events to an account directly, without the API, like an operator's
-// process.
+// store appends events to an account directly, without the API, as an operator's
+// process does.
 func (a *arena) store(t *testing.T, ownerID string, events ...owner.Event) {
 	t.Helper()
 	a.mu.Lock()

@@ -92,9 +92,9 @@ func (c *call) answer(status int, out any) error {
 	return nil
 }
 
-// The method compresses reports whether to compress a response of size bytes. Responses
-// to identified callers are never compressed, because the compressed length could
-// reveal secrets in the response.
+// The method compresses() reports whether to compress a response of size bytes.
+// Responses to identified callers are never compressed, because the compressed length
+// could reveal secrets in the response.
 func (c *call) compresses(size int) bool {
 	if c.caller.OwnerID != "" || size < httpgzip.MinSize {
 		return false

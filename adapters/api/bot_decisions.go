@@ -98,7 +98,7 @@ func (s *Server) listDecisions(c *call, in *botDecisionsQuery) (out lines[rest.B
 }
 
 // decisionsOf returns at most limit decisions of a bot, from a page of matches and
-// after a position. next is the position at which the search ended.
+// after a position. The result next is the position at which the search ended.
 func (s *Server) decisionsOf(c *call, botID string, page []matches.Summary, after cursor, limit int) (list []rest.BotDecision, next cursor, err error) {
 	for _, m := range page {
 		if m.ID != after.matchID {

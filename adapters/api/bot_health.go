@@ -38,7 +38,7 @@ func (s *Server) healthOf(b owner.Bot) *rest.BotHealth {
 	return out
 }
 
-// seatingsOf returns when bots get their next tables, by bot id. It leaves out bots
+// seatingsOf returns, by bot id, when each bot gets its next table. It leaves out bots
 // whose ladder cannot be read.
 func (s *Server) seatingsOf(ctx context.Context, a owner.Account, bots []owner.Bot) map[string]*rest.BotSeating {
 	out := map[string]*rest.BotSeating{}

@@ -18,7 +18,7 @@ import (
 	"hexarena/projections/health"
 )
 
-// places is a Queue that knows the places of bots.
+// places is a Queue that returns fixed places of bots.
 type places struct {
 	queue
 	of map[string]api.Place

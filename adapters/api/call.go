@@ -67,7 +67,7 @@ func (c *call) giveUpTurn() {
 	}
 }
 
-// The method received returns the request with the method that the caller sent and
+// The method received() returns the request with the method that the caller sent and
 // signed. It differs from c.request only for a HEAD request, where c.request has the
 // method GET.
 func (c *call) received() *http.Request {
@@ -97,7 +97,7 @@ func (c *call) countAddress() (ratelimit.Counted, error) {
 	return c.server.limiter.CountAddress(c.header(), c.request, c.class, 1)
 }
 
-// The method heavy counts an expensive call as n additional calls, and waits for its
+// The method heavy() counts an expensive call as n additional calls, and waits for its
 // turn. Handlers call it before the expensive part. The call counts against the account
 // if the endpoint needs credentials, and otherwise against the address.
 func (c *call) heavy(n int) (err error) {

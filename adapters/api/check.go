@@ -36,8 +36,8 @@ func (c *call) mustPass(botID, url string) error {
 	return nil
 }
 
-// The method allowed returns an error if the arena may not connect to the URL. It does
-// not open a connection.
+// The method allowed() returns an error if the arena may not connect to the URL. It
+// does not open a connection.
 func (c *call) allowed(url string) error {
 	if err := c.server.Checker.Allowed(c.ctx, url); err != nil {
 		return owner.InvalidURL("is refused: " + err.Error())

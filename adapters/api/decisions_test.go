@@ -47,7 +47,7 @@ func (r *rivals) log(c *client, bot string, g *arenatest.Game, query string) *an
 	return c.do(http.MethodGet, "/bots/"+bot+"/matches/"+g.MatchID+"/decisions"+query, nil)
 }
 
-// The method decided returns the decisions in a response.
+// The method decided() returns the decisions in a response.
 func (a *answer) decided() []map[string]any {
 	a.t.Helper()
 	a.is(http.StatusOK)
@@ -191,7 +191,7 @@ func TestDecisionLogOfARunningMatch(t *testing.T) {
 	}
 }
 
-// The method all returns a bot's whole log after a cursor. It reads the log in
+// The method all() returns a bot's whole log after a cursor. It reads the log in
 // responses of at most limit lines.
 func (r *rivals) all(c *client, bot, since string, limit int) (list []map[string]any) {
 	r.t.Helper()

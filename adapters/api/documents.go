@@ -3,7 +3,7 @@ package api
 import "fmt"
 
 // document returns a handler for one of the texts that describe the API. If the text is
-// JSON, T is its Go type. Otherwise, T is the empty struct nothing.
+// JSON, T is its Go type. Otherwise, T is the type nothing.
 func document[T any](s *Server, name string) func(*call, *nothing) (maybeEncoded[T], error) {
 	return func(*call, *nothing) (maybeEncoded[T], error) {
 		return maybeEncoded[T]{encoded: s.documents[name]}, nil

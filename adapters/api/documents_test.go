@@ -14,7 +14,7 @@ import (
 	"hexarena/docs"
 )
 
-// The function accepts returns an edit that sets the Accept header of a request.
+// The function accepts() returns an edit that sets the Accept header of a request.
 func accepts(kinds string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("Accept", kinds) }
 }
@@ -126,7 +126,7 @@ func TestDocumentsHaveETags(t *testing.T) {
 		tag := first.header.Get("ETag")
 		require.NotEmpty(t, tag)
 		require.Equal(t, "no-cache", first.header.Get("Cache-Control"))
-		require.Equal(t, tag, newArena(t).anyone().do(http.MethodGet, path, nil).header.Get("ETag"), "the same at every start")
+		require.Equal(t, tag, newArena(t).anyone().do(http.MethodGet, path, nil).header.Get("ETag"), "the ETag is the same at every start")
 		for _, known := range []string{tag, strings.TrimPrefix(tag, "W/"), `"x", ` + tag, "*"} {
 			again := a.anyone().do(http.MethodGet, path, nil, func(r *http.Request) { r.Header.Set("If-None-Match", known) }).is(http.StatusNotModified)
 			require.Empty(t, again.body)

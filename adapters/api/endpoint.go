@@ -163,8 +163,8 @@ func (e *endpoint) readsMatches() bool {
 		strings.HasSuffix(e.path, "/history") || strings.HasSuffix(e.path, "/decisions") || e.id == "list-ladder-events"
 }
 
-// The function always returns true: every call to the endpoint makes the arena connect
-// to a bot.
+// The function always() returns true: every call to the endpoint makes the arena
+// connect to a bot.
 func always(*call) bool { return true }
 
 // authorize identifies the caller and checks the caller's permissions. It does neither

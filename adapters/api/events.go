@@ -15,7 +15,8 @@ import (
 
 // Events are the events of owners; see projections/health.
 type Events interface {
-	// Wait returns once the other methods include the event at a position.
+	// Wait returns once the results of the other methods include the event at a
+	// position.
 	Wait(ctx context.Context, p eventstore.Position) error
 	// Changed returns a channel that is closed when there may be more events, or when
 	// Events returns an error.
@@ -72,8 +73,8 @@ func (s *Server) continueAfter(c *call, text string) (int64, error) {
 	return n, err
 }
 
-// reach waits until the events include a position. It refuses a position after the end
-// of the log, which can only come from another log.
+// reach waits until Events includes the event at a position. It refuses a position
+// after the end of the log, because such a position can only come from another log.
 func (s *Server) reach(ctx context.Context, p eventstore.Position) error {
 	for last, err := range s.Log.ReadAll(ctx, eventstore.EndPosition, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
 		if err != nil {
@@ -138,5 +139,5 @@ func (f *eventFeed) Take() (records [][]byte, more <-chan struct{}, ended bool) 
 	return records, more, false
 }
 
-// closed is a closed channel: there are more records already.
+// closed is a closed channel. Take returns it when more records are already available.
 var closed = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()

@@ -82,8 +82,7 @@ func (l *listener) told() (e health.Event) {
 	return e
 }
 
-// seatAndVoid appends the seating of bots, and the end of their match, which never
-// started.
+// seatAndVoid appends events that seat bots and then void their match before it starts.
 func (j journal) seatAndVoid(matchID string, bots ...string) {
 	j.t.Helper()
 	at := eventstore.Metadata{At: time.Date(2026, 9, 6, 13, 0, 0, 0, time.UTC)}

@@ -245,7 +245,7 @@ type answer struct {
 	t      *testing.T
 }
 
-// The method do makes a call. body may be nil, a string or a value that encodes as
+// The method do() makes a call. body may be nil, a string or a value that encodes as
 // JSON. edit may change the request before it is signed.
 func (c *client) do(method, target string, body any, edit ...func(*http.Request)) *answer {
 	c.t.Helper()
@@ -312,7 +312,7 @@ func (a *answer) is(status int, code ...string) *answer {
 	return a
 }
 
-// The method names checks that a refusal lists exactly the given fields as invalid.
+// The method names() checks that a refusal lists exactly the given fields as invalid.
 func (a *answer) names(fields ...string) *answer {
 	a.t.Helper()
 	var named []string

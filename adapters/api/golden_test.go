@@ -13,9 +13,9 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// The function lines formats an object with one line for each field and each list
-// entry. It copies the values byte for byte from the response. Of each kind of event or
-// frame, it keeps only the first one.
+// The function lines() formats an object with one line for each field and each list
+// entry. It copies the values byte for byte from the response. It keeps only the first
+// event or frame of each kind.
 func lines(t *testing.T, body []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer

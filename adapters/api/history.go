@@ -41,7 +41,7 @@ func (q *historyQuery) find(c *call) (err error) {
 	return err
 }
 
-// lists reports whether the query asks for the matches of a version.
+// The method lists() reports whether the query asks for the matches of a version.
 func (q *historyQuery) lists(version string) bool { return q.Version == "" || q.Version == version }
 
 func (s *Server) getHistory(_ *call, in *historyQuery) (rest.BotHistory, error) {

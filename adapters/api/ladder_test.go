@@ -49,7 +49,7 @@ func (l *logged) checkpoint(mode string) torchwood.Checkpoint {
 	return c
 }
 
-// The method events reads all events of a mode's ladder, page by page. limit is the
+// The method events() reads all events of a mode's ladder, page by page. limit is the
 // number of events per page.
 func (l *logged) events(mode string, limit int) (all []map[string]any) {
 	from, size := 0, -1

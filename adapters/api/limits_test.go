@@ -22,8 +22,8 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// The function limited returns an arena with the default limits. It trusts this machine
-// as a proxy, so that a test can call from any address.
+// The function limited() returns an arena with the default limits. It trusts this
+// machine as a proxy, so that a test can call from any address.
 func limited(t *testing.T) *arena { return newArena(t, withLimits) }
 
 func withLimits(o *api.Options) {
@@ -31,12 +31,12 @@ func withLimits(o *api.Options) {
 	o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 }
 
-// The function from returns an edit that makes a request come from the given address.
+// The function from() returns an edit that makes a request come from the given address.
 func from(address string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("X-Forwarded-For", address) }
 }
 
-// The method refused requires the status 429, and returns the value of Retry-After.
+// The method refused() requires the status 429, and returns the value of Retry-After.
 func (a *answer) refused() time.Duration {
 	a.t.Helper()
 	a.is(http.StatusTooManyRequests, "rate_limited")
@@ -118,7 +118,7 @@ func TestAnswersShowTheLimits(t *testing.T) {
 	ada := a.signIn("ada@example.org")
 	created := ada.do("POST", "/bots", `{}`).is(422)
 	require.Equal(t, `"all";q=600;w=60, "writes";q=30;w=60, "registrations";q=10;w=60`, created.header.Get("RateLimit-Policy"))
-	require.Equal(t, `"all";r=599;t=60, "writes";r=29;t=60, "registrations";r=9;t=60`, created.header.Get("RateLimit"), "of the account, not of the address")
+	require.Equal(t, `"all";r=599;t=60, "writes";r=29;t=60, "registrations";r=9;t=60`, created.header.Get("RateLimit"), "the limits of the account, not of the address")
 	for range 9 {
 		ada.do("POST", "/bots", `{}`).is(422)
 	}
@@ -204,7 +204,7 @@ func (crowded) Rows(string) ([]leaderboard.Row, error) {
 	return slices.Repeat([]leaderboard.Row{{Rank: 1, GamesPlayed: 1}}, 1200), nil
 }
 
-// The method counts makes each call in want once, each from a different address, and
+// The method counts() makes each call in want once, each from a different address, and
 // requires that it counts as the given number of calls.
 func (s *spectated) counts(want map[string]int) {
 	s.t.Helper()

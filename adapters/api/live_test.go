@@ -108,8 +108,8 @@ func newBoards(a *arena) {
 	require.NoError(a.t, a.live.Ready(a.t.Context()))
 }
 
-// The method shown waits until the live boards show the current state of the games. It
-// also waits until the boards have dropped every match that the match list shows as
+// The method shown() waits until the live boards show the current state of the games.
+// It also waits until the boards have dropped every match that the match list shows as
 // ended.
 func (s *spectated) shown(games ...*arenatest.Game) {
 	s.t.Helper()
@@ -212,7 +212,7 @@ func (a *arena) listen(target string, edit ...func(*http.Request)) *listener {
 	return l
 }
 
-// The method next returns the next event, or io.EOF.
+// The method next() returns the next event, or io.EOF.
 func (l *listener) next() (sse, error) {
 	var text strings.Builder
 	for {
@@ -230,7 +230,7 @@ func (l *listener) next() (sse, error) {
 	}
 }
 
-// The method must returns the next event. It fails the test if the stream has ended.
+// The method must() returns the next event. It fails the test if the stream has ended.
 func (l *listener) must() sse {
 	l.t.Helper()
 	e, err := l.next()
@@ -238,7 +238,7 @@ func (l *listener) must() sse {
 	return e
 }
 
-// The method over checks that the stream ends without another event.
+// The method over() checks that the stream ends without another event.
 func (l *listener) over() {
 	l.t.Helper()
 	_, err := l.next()
@@ -253,7 +253,7 @@ func (s *spectated) lastFrame(g *arenatest.Game) string {
 
 func last[T any](list []T) T { return list[len(list)-1] }
 
-// The method frames returns all frames in /frames, as JSON.
+// The method frames() returns all frames in /frames, as JSON.
 func (s *spectated) frames(g *arenatest.Game) []json.RawMessage {
 	s.t.Helper()
 	var page struct{ Frames []json.RawMessage }
@@ -281,7 +281,7 @@ func TestLiveList(t *testing.T) {
 	require.Equal(t, "no-store", s.get("/live").header.Get("Cache-Control"))
 	delete(first, "turn")
 	delete(first, "scores")
-	require.Equal(t, inMatches, first, "the same as in /matches")
+	require.Equal(t, inMatches, first, "the list is the same as in /matches")
 	s.get("/live?mode=chess").is(http.StatusUnprocessableEntity, "invalid").names("mode")
 	s.get("/live?status=running").is(http.StatusUnprocessableEntity, "invalid").names("status")
 }

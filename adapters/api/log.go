@@ -92,7 +92,7 @@ func (s *Server) getLogConsistency(c *call, in *consistencyQuery) (out maybeEnco
 	return out, err
 }
 
-// The function listed returns a copy of a list. The copy is never nil, so that JSON
+// The function listed() returns a copy of a list. The copy is never nil, so that JSON
 // shows an empty list as [].
 func listed(hashes [][]byte) [][]byte { return append([][]byte{}, hashes...) }
 

@@ -144,7 +144,7 @@ func framesOf(id string, h *frames.History, list []match.Frame) rest.Frames {
 	return rest.Frames{MatchID: id, Board: rest.BoardLayout{Hexes: board.Hexes, Ports: board.Ports}, Frames: list}
 }
 
-// The method frames returns the frames of h that the query selects.
+// The method frames() returns the frames of h that the query selects.
 func (q *framesWindow) frames(h *frames.History, ended bool) []match.Frame {
 	w := frames.Window{After: q.After, Limit: q.Limit}
 	switch q.Seat {

@@ -19,7 +19,7 @@ import (
 	"hexarena/projections/arenatest"
 )
 
-// The method fits requires that a response has the shape s.
+// The method fits() requires that a response has the shape s.
 func (a *answer) fits(s shape) *answer {
 	a.t.Helper()
 	a.is(http.StatusOK)
@@ -27,7 +27,7 @@ func (a *answer) fits(s shape) *answer {
 	return a
 }
 
-// The method statuses returns the status of each match of s, as /matches shows it.
+// The method statuses() returns the status of each match of s, as /matches shows it.
 func (s *spectated) statuses() map[*arenatest.Game]string {
 	return map[*arenatest.Game]string{
 		s.four: "completed", s.three: "completed", s.aborted: "aborted", s.unrated: "running", s.unvoid: "running", s.running: "running",

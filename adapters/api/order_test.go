@@ -16,7 +16,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// The method again makes the same call several times, with the same signature, and
+// The method again() makes the same call several times, with the same signature, and
 // returns the statuses.
 func (c *client) again(method, target, body string, times int) []int {
 	c.t.Helper()

@@ -123,7 +123,7 @@ func TestOthersResourcesAreNotFound(t *testing.T) {
 	key.do(http.MethodGet, "/bots", nil).is(http.StatusOK)
 }
 
-// The function patched gives a PATCH request a body. Without a body, the arena would
+// The function patched() gives a PATCH request a body. Without a body, the arena would
 // reject the request before it looks up the resource.
 func patched(r *http.Request) {
 	if r.Method == http.MethodPatch {

@@ -45,7 +45,7 @@ func (b *board) change() {
 	b.version++
 }
 
-// The function asked requests the ranking and returns the version of the response.
+// The function asked() requests the ranking and returns the version of the response.
 func asked(t *testing.T, k *rankings, b *board) uint64 {
 	t.Helper()
 	r, err := k.get(t.Context(), "standard", b)

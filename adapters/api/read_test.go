@@ -123,8 +123,8 @@ func (s *spectated) get(target string) *answer {
 	return s.anyone().do(http.MethodGet, target, nil)
 }
 
-// The method listed returns the ids of the matches in a response from /matches, and the
-// response's next field.
+// The method listed() returns the ids of the matches in a response from /matches, and
+// the response's next field.
 func (s *spectated) listed(target string) (ids []string, next any) {
 	s.t.Helper()
 	page := s.get(target).is(http.StatusOK)

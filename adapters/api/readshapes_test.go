@@ -171,8 +171,8 @@ var publicView = map[string]shape{
 	"talkLog":       list(object(map[string]shape{"seat": seat, "message": text, "turn": many})),
 }
 
-// frameList returns the shape of a response from /frames. more contains the additional
-// fields for responses that show hands.
+// frameList returns the shape of a response from /frames. The parameter more contains
+// the additional fields for responses that show hands.
 func frameList(whole bool, more map[string]shape) shape {
 	frame := with(with(publicView, map[string]shape{"seq": integer(1, 1<<20), "event": event(whole)}), more)
 	return object(map[string]shape{

@@ -16,7 +16,7 @@ import (
 func (s *Server) refuse(c echo.Context, err error) {
 	p := problem.Of(err)
 	if c.Request().Context().Err() != nil && p.Status >= http.StatusInternalServerError {
-		panic(http.ErrAbortHandler) // otherwise, a caller that has stopped waiting could read an empty 200
+		panic(http.ErrAbortHandler) // otherwise, a caller that canceled the call could read an empty 200
 	}
 	s.logRefusal(c, p.Status, err)
 	if c.Response().Committed {

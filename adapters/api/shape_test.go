@@ -40,7 +40,7 @@ func object(fields map[string]shape) shape {
 	}
 }
 
-// The function with returns the union of two sets of fields.
+// The function with() returns the union of two sets of fields.
 func with(fields, more map[string]shape) map[string]shape {
 	all := maps.Clone(fields)
 	maps.Copy(all, more)
@@ -137,8 +137,8 @@ func matching(pattern string) shape {
 
 func oneOf(values ...string) shape { return matching(strings.Join(values, "|")) }
 
-// The function either requires that a value has one of several shapes. If the value has
-// none of them, the error is that of the last shape.
+// The function either() requires that a value has one of several shapes. If the value
+// has none of them, the error is that of the last shape.
 func either(shapes ...shape) shape {
 	return func(v any) error {
 		var err error

@@ -98,8 +98,8 @@ func (s *socket) text() string {
 	return s.took.String()[:s.flushed]
 }
 
-// The function streaming runs a test of a stream in a synctest bubble. done is closed
-// when the stream has ended.
+// The function streaming() runs a test of a stream in a synctest bubble. The channel
+// done is closed when the stream has ended.
 func streaming(t *testing.T, f func(t *testing.T, from *script, to *socket, stop, leave func(), done <-chan struct{})) {
 	synctest.Test(t, func(t *testing.T) {
 		from, to, done := newScript(), &socket{}, make(chan struct{})

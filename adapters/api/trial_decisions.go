@@ -28,8 +28,8 @@ func (t *trial) decisions() []rest.TrialDecision {
 }
 
 // settled returns the decisions that a stream may send. The details of a timeout arrive
-// a moment after the timeout, so it leaves out a timeout that is the last decision of
-// a game in progress and has no details yet.
+// a moment after the timeout. So while the game is in progress, settled leaves out the
+// last decision if it is a timeout without details.
 func (t *trial) settled() []rest.TrialDecision {
 	list := t.decisions()
 	if n := len(list); n > 0 && !t.history.Ended() && list[n-1].Outcome == frames.Timeout && list[n-1].Message == nil {
@@ -38,7 +38,8 @@ func (t *trial) settled() []rest.TrialDecision {
 	return list
 }
 
-// addDecisions adds the bot's decisions by kind, its strikes and its latency.
+// addDecisions adds the number of the bot's decisions of each kind, its strikes and its
+// latency.
 func (t *trial) addDecisions(out *rest.Trial) {
 	list := t.decisions()
 	if len(list) == 0 {
@@ -57,8 +58,8 @@ func (t *trial) addDecisions(out *rest.Trial) {
 	out.Latency = &rest.TrialLatency{P50Ms: percentile(elapsed, 50), P95Ms: percentile(elapsed, 95), MaxMs: elapsed[len(elapsed)-1]}
 }
 
-// count counts a decision in its kind. The kinds are in the order in which the game
-// first asked for them.
+// count adds a decision to the counts of its kind. The kinds are in the order in which
+// the game first asked for them.
 func count(out *rest.Trial, d rest.TrialDecision) {
 	i := slices.IndexFunc(out.Decisions, func(k rest.TrialKind) bool { return k.Kind == d.Kind })
 	if i < 0 {

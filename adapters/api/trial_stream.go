@@ -27,10 +27,9 @@ func (s *Server) streamTrial(c *call, in *trialPath) (stream, error) {
 	return stream{source: t, pace: paceTrial}, nil
 }
 
-// trialSource supplies the records of one trial to one reader. The process that plays
-// the trial may be another one, so the source follows the trial's streams in the log.
-// It reads them when the reader is ready for more. It uses no state between reads but
-// what it has sent.
+// trialSource supplies the records of one trial to one reader. Another process may play
+// the trial, so the source follows the trial's streams in the log. It reads them when
+// the reader is ready for more. Between reads, it remembers only what it has sent.
 type trialSource struct {
 	server                  *Server
 	ctx                     context.Context

@@ -22,7 +22,7 @@ type trial struct {
 	bot     owner.Bot
 	started bool           // whether history is set
 	history frames.History // of the game
-	seat    int            // the bot's
+	seat    int            // the bot's seat
 	details match.Details
 }
 
@@ -33,7 +33,7 @@ type trialPath struct {
 	trial   trial  // set by find
 }
 
-// find refuses a trial that is not one of the bot's.
+// find returns an error if the trial is not one of the bot's trials.
 func (p *trialPath) find(c *call) (err error) {
 	if err := p.botPath.find(c); err != nil {
 		return err
@@ -47,7 +47,7 @@ type trialFramesQuery struct {
 	framesWindow
 }
 
-// orderTrial orders a trial. The process that plays begins it.
+// orderTrial orders a trial. The process that plays matches begins the trial.
 func (s *Server) orderTrial(c *call, in *botPath) (out rest.Trial, err error) {
 	id := uuid.NewString()
 	playing, _, _, err := s.Matches.List(matches.Query{Status: matches.Running, BotID: in.ID, Limit: 1})
@@ -68,7 +68,8 @@ func (s *Server) orderTrial(c *call, in *botPath) (out rest.Trial, err error) {
 	return t.body(), err
 }
 
-// limitedTrial returns the API's error for an owner's limit of trials.
+// limitedTrial translates the error of an owner who has reached the limit on trials. It
+// returns other errors unchanged.
 func limitedTrial(err error) error {
 	var limit *owner.TrialLimitError
 	if errors.As(err, &limit) {
@@ -154,7 +155,7 @@ func (t *trial) outcome() (outcome string, at time.Time) {
 	return owner.TrialExpired, at
 }
 
-// addGame adds the game, which has started.
+// addGame adds the result of the game so far. The game must have started.
 func (t *trial) addGame(out *rest.Trial) {
 	h := &t.history
 	out.Status, out.Seat, out.StartedAt = rest.TrialRunning, &t.seat, rest.FormatTimeOrNull(h.Times[0])

@@ -50,7 +50,8 @@ func TestOrderTrial(t *testing.T) {
 	r.ada.do(http.MethodPatch, bot, `{"status":"active"}`).is(http.StatusOK)
 }
 
-// The bot is paused during a match, which continues.
+// If an owner pauses a bot during a match, the match continues. Until it ends, the bot
+// cannot have a trial.
 func TestNoTrialDuringAMatch(t *testing.T) {
 	r := newRivals(t)
 	g := r.play.Seat(ladder.Standard, r.bots...)[0]
@@ -107,7 +108,7 @@ func TestTrialResult(t *testing.T) {
 	other := r.play.Register("bob", ladder.Parley, "Eve")[0]
 	id, h := playedTrial(t, r)
 	path := "/bots/" + r.bots[0] + "/trials/" + id
-	require.Equal(t, "running", r.ada.do(http.MethodGet, path, nil).is(http.StatusOK).json["status"], "the account does not have the end yet")
+	require.Equal(t, "running", r.ada.do(http.MethodGet, path, nil).is(http.StatusOK).json["status"], "the account does not contain the end yet")
 	r.endTrial(id, owner.TrialCompleted)
 
 	got := r.ada.do(http.MethodGet, path, nil).is(http.StatusOK).json

@@ -102,7 +102,7 @@ func (g registration) prepare(ctx context.Context) error {
 	return nil
 }
 
-// The method others returns the active registrations of the key in other accounts,
+// The method others() returns the active registrations of the key in other accounts,
 // including registrations from before public keys had their own streams.
 func (g registration) others(ctx context.Context) ([]owner.KeyClaim, error) {
 	found, err := g.service.options.Directory.Registrations(ctx, g.key.PublicKey)
@@ -160,7 +160,8 @@ func (g registration) account(ctx context.Context, ownerID string) (owner.Accoun
 }
 
 // yield makes the account of an earlier claim give up the key. If the earlier claim
-// belongs to the same account, another call of that account has registered the key.
+// belongs to the caller's own account and its key is active, another call has already
+// registered the key, and the error is owner.ErrKeyExists.
 func (g registration) yield(ctx context.Context, earlier owner.KeyClaim) error {
 	if earlier == (owner.KeyClaim{}) {
 		return nil

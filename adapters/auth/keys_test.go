@@ -28,7 +28,7 @@ type mover struct {
 	proof  string
 }
 
-// The function movers returns one owner for each name. All of them have the same key
+// The function movers() returns one owner for each name. All of them have the same key
 // pair.
 func movers(t *testing.T, f *fixture, names ...string) (all []mover) {
 	t.Helper()
@@ -53,7 +53,7 @@ func (m mover) register(proof string) error {
 	return err
 }
 
-// The method active counts the account's active keys.
+// The method active() counts the account's active keys.
 func (m mover) active() int {
 	m.t.Helper()
 	account, err := m.options.Accounts.Load(m.t.Context(), m.caller.OwnerID)

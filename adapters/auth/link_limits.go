@@ -30,7 +30,8 @@ func newLinkLimits() *linkLimits {
 }
 
 // take counts a link. If the link would exceed a limit, take counts nothing and returns
-// false. allowance names the allowance that the requester shares with others.
+// false. The parameter allowance names a group of requesters: strangers or known
+// browsers. All requesters of a group share linksPerAddress.
 func (l *linkLimits) take(address, allowance, requester string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -35,7 +35,7 @@ type signature struct {
 	signature []byte
 }
 
-// The function signed reports whether any of the headers for a signature is set.
+// The function signed() reports whether any of the headers for a signature is set.
 func signed(h http.Header) bool {
 	return len(h[headerKey])+len(h[headerTimestamp])+len(h[headerSignature]) > 0
 }
@@ -61,8 +61,8 @@ func parseSignature(h http.Header, now time.Time) (signature, error) {
 	return signature{keyID: keyID, timestamp: timestamp, at: time.UnixMilli(ms), signature: sig}, nil
 }
 
-// The method verifies reports whether key made the signature over a request. target is
-// the path and query as received.
+// The method verifies() reports whether key made the signature over a request. target
+// is the path and query as received.
 func (s signature) verifies(key ed25519.PublicKey, method, target string, body []byte) bool {
 	return len(key) == ed25519.PublicKeySize &&
 		ed25519.Verify(key, signedMessage(s.timestamp, method, target, body), s.signature)
@@ -84,7 +84,7 @@ func signedMessage(timestamp, method, target string, body []byte) []byte {
 	return slices.Concat([]byte(timestamp+"."+method+"."+target+"."), body)
 }
 
-// The function single returns the value of a header that is present exactly once.
+// The function single() returns the value of a header that is present exactly once.
 func single(h http.Header, name string) (string, bool) {
 	if v := h[name]; len(v) == 1 {
 		return v[0], true

@@ -26,7 +26,7 @@ const spentFor = 2*maxSkew + time.Minute
 const (
 	spentMax     = 10_000  // signatures of one account
 	ledgerMax    = 1 << 18 // signatures of all accounts
-	windowWeight = 64      // fixed weight of one account, counted as signatures
+	windowWeight = 64      // an account in memory takes as much space as this many signatures
 )
 
 // spendTries is the maximum number of times that spend tries to append while other
@@ -77,9 +77,9 @@ func newWindow(stream eventstore.StreamID) *window {
 func (w *window) weight() int { return windowWeight + len(w.order) }
 
 // spend records a signature as spent. If any process on the same log has already spent
-// the signature, the error is owner.ErrUnauthenticated. signed is the timestamp of the
-// signature, and m.At is the current time. After any other error, the signature may
-// have been stored.
+// the signature, the error is owner.ErrUnauthenticated. The parameter signed is the
+// timestamp of the signature, and m.At is the current time. After any other error, the
+// signature may have been stored.
 func (l *ledger) spend(ctx context.Context, ownerID string, hash spentHash, signed time.Time, m eventstore.Metadata) error {
 	event, err := eventstore.Encode(owner.SignatureSpent{Signature: hex.EncodeToString(hash[:])}, m)
 	if err != nil {
@@ -117,8 +117,8 @@ func (l *ledger) spend(ctx context.Context, ownerID string, hash spentHash, sign
 	}
 }
 
-// The method rejects reports whether the window must reject a signature, because it was
-// or may have been spent.
+// The method rejects() reports whether the window must reject a signature, because it
+// was or may have been spent.
 func (w *window) rejects(hash spentHash, signed time.Time) bool {
 	return w.spent[hash] || !signed.After(w.floor)
 }

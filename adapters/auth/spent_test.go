@@ -45,7 +45,7 @@ func at(now time.Time) eventstore.Metadata {
 	return eventstore.Metadata{At: now, Correlation: "test"}
 }
 
-// The method runs reports whether Verify accepts a request.
+// The method runs() reports whether Verify accepts a request.
 func (f *fixture) runs(t require.TestingT, r *http.Request, body string, now time.Time) bool {
 	_, err := f.Verify(r.Context(), r, []byte(body), at(now))
 	if err != nil {
@@ -67,7 +67,7 @@ func TestSignedWriteRunsOnce(t *testing.T) {
 	write := s.write(noon, "a")
 	require.True(t, f.runs(t, write, "a", noon))
 	require.False(t, f.runs(t, write, "a", noon), "the same request")
-	require.False(t, f.runs(t, write, "a", noon.Add(maxSkew)), "the last moment of its window")
+	require.False(t, f.runs(t, write, "a", noon.Add(maxSkew)), "at the last moment of its window")
 	require.True(t, f.runs(t, s.write(noon, "b"), "b", noon), "another body")
 	require.True(t, f.runs(t, s.write(noon.Add(time.Millisecond), "a"), "a", noon), "a fresh timestamp")
 

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The function arrived waits until the other side's socket has received all written
+// The function arrived() waits until the other side's socket has received all written
 // bytes. To find out, it waits until the kernel has no unacknowledged bytes left.
 func arrived(t testing.TB, c *peerConn) {
 	tcp := c.Conn

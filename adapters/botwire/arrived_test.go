@@ -4,6 +4,6 @@ package botwire
 
 import "testing"
 
-// The function arrived does nothing: it assumes that loopback delivers writes
+// The function arrived() does nothing: it assumes that loopback delivers writes
 // immediately.
 func arrived(testing.TB, *peerConn) {}

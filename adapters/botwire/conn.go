@@ -57,7 +57,7 @@ func (i *idle) leave() {
 	i.waiting = false
 }
 
-// The method drained reports whether the reader is waiting and empty returns true. If
+// The method drained() reports whether the reader is waiting and empty returns true. If
 // not, next is closed the next time that the reader waits.
 func (i *idle) drained(empty func() bool) (ok bool, next <-chan struct{}) {
 	i.mu.Lock()

@@ -19,7 +19,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// The method drained reports whether the reader has passed on every byte that the
+// The method drained() reports whether the reader has passed on every byte that the
 // socket has received. If not, call drained again when next is closed.
 func (c *conn) drained() (ok bool, next <-chan struct{}) {
 	return c.idle.drained(func() bool {

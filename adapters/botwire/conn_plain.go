@@ -15,8 +15,8 @@ func (c *conn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// The method drained reports whether the reader is idle and stays idle for the duration
-// settle. If not, call drained again when next is closed.
+// The method drained() reports whether the reader is idle and stays idle for the
+// duration settle. If not, call drained again when next is closed.
 func (c *conn) drained() (ok bool, next <-chan struct{}) {
 	idle := func() bool { return true }
 	ok, next = c.idle.drained(idle)

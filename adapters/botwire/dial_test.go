@@ -227,7 +227,7 @@ func TestDialRejectsInvalidUpgrades(t *testing.T) {
 	}
 }
 
-// The function raw starts a server that sends the bytes of answer on each connection.
+// The function raw() starts a server that sends the bytes of answer on each connection.
 func raw(t *testing.T, answer string) string {
 	url, _ := rawAsked(t, answer)
 	return url
@@ -261,7 +261,7 @@ func rawAsked(t *testing.T, answer string) (url string, asked <-chan struct{}) {
 	return "http://" + ln.Addr().String(), came
 }
 
-// The method outwaited makes a call that should fail only because the dialer's time
+// The method outwaited() makes a call that should fail only because the dialer's time
 // limit, d.patience, expires. On a busy machine, a short limit may already expire
 // during an earlier step, which causes a different error. In that case, outwaited
 // doubles the limit and repeats the call.

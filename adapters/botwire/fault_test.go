@@ -142,8 +142,8 @@ func issue(t *testing.T, trusted *x509.CertPool, from, until time.Time, address 
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// The function resetting returns the URL of a server that resets each connection after
-// it has received some bytes.
+// The function resetting() returns the URL of a server that resets each connection
+// after it has received some bytes.
 func resetting(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

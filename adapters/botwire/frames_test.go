@@ -17,7 +17,7 @@ var (
 	after = heard{frame: "after"}
 )
 
-// The function fragments splits a text message into frames of n bytes.
+// The function fragments() splits a text message into frames of n bytes.
 func fragments(message string, n int) (frames [][]byte) {
 	op := byte(0x1)
 	for len(message) > n {
@@ -29,8 +29,8 @@ func fragments(message string, n int) (frames [][]byte) {
 
 func join(frames [][]byte) []byte { return bytes.Join(frames, nil) }
 
-// The function masked builds a masked frame. Only clients may mask frames, and a bot is
-// a server.
+// The function masked() builds a masked frame. Only clients may mask frames, and a bot
+// is a server.
 func masked(payload string) []byte {
 	f := append([]byte{fin | 0x1, 0x80 | byte(len(payload)), 0, 0, 0, 0}, payload...)
 	return f
@@ -104,7 +104,7 @@ func TestReceiveFrames(t *testing.T) {
 	}
 }
 
-// The function says returns a script that writes the bytes b, followed by one valid
+// The function says() returns a script that writes the bytes b, followed by one valid
 // frame.
 func says(b []byte) script {
 	return func(c *peerConn) {

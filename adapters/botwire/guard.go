@@ -73,7 +73,7 @@ func (g *guard) control(network, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// The method allows reports whether the arena may send a packet to an address.
+// The method allows() reports whether the arena may send a packet to an address.
 func (g *guard) allows(to netip.AddrPort) bool {
 	addr := to.Addr().Unmap()
 	for _, m := range metadata {

@@ -206,8 +206,8 @@ func (l *Line) run() {
 	l.finish(v)
 }
 
-// The method next reads one message and delivers it. It returns an error at the end of
-// the line.
+// The method next() reads one message and delivers it. It returns an error at the end
+// of the line.
 func (l *Line) next() error {
 	kind, r, err := l.ws.Reader(context.Background())
 	if err != nil {

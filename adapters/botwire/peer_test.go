@@ -65,7 +65,7 @@ func (c *peerConn) untilEnd() {
 	}
 }
 
-// The method deaf discards all bytes and does not reply to close frames.
+// The method deaf() discards all bytes and does not reply to close frames.
 func (c *peerConn) deaf() { _, _ = io.Copy(io.Discard, c.in) }
 
 // readFrame reads and unmasks one frame from a client.
@@ -185,7 +185,7 @@ func acceptKey(req *http.Request) string {
 
 func (p *peer) dialer() *Dialer { return patient(Options{Key: platformKey, RootCAs: p.roots}) }
 
-// The function patient returns a Dialer with time limits that are long enough for a
+// The function patient() returns a Dialer with time limits that are long enough for a
 // busy machine. Its deploy check does not hide how long a failed connection took. The
 // Dialer discards logs unless o has a Logger.
 func patient(o Options) *Dialer {
@@ -222,8 +222,8 @@ func (p *peer) dial(t testing.TB, receive Receive) *Line {
 	return line
 }
 
-// frame builds a frame as a server sends it. first contains the FIN bit, the
-// reserved bits and the opcode.
+// frame builds a frame as a server sends it. The parameter first contains the FIN bit,
+// the reserved bits and the opcode.
 func frame(first byte, payload []byte) []byte {
 	n := len(payload)
 	head := []byte{first, byte(n)}
@@ -250,7 +250,7 @@ func newEars() ears { return make(ears, 1<<17) }
 
 func (e ears) receive(frame []byte, cause string) { e <- heard{string(frame), cause} }
 
-// The method next returns the next call to receive.
+// The method next() returns the next call to receive.
 func (e ears) next(t testing.TB) heard {
 	t.Helper()
 	select {
@@ -262,8 +262,8 @@ func (e ears) next(t testing.TB) heard {
 	}
 }
 
-// The method last waits for the last call to receive and returns the number of earlier
-// calls.
+// The method last() waits for the last call to receive and returns the number of
+// earlier calls.
 func (e ears) last(t testing.TB) (before int) {
 	t.Helper()
 	for {
@@ -274,7 +274,7 @@ func (e ears) last(t testing.TB) (before int) {
 	}
 }
 
-// The function finishes fails the test if f hangs.
+// The function finishes() fails the test if f hangs.
 func finishes(t testing.TB, what string, f func()) time.Duration {
 	t.Helper()
 	began, done := time.Now(), make(chan struct{})
@@ -294,7 +294,7 @@ func timeout(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// The function brief replaces a long frame with its length and hash, to keep failures
+// The function brief() replaces a long frame with its length and hash, to keep failures
 // readable.
 func brief(h heard) heard {
 	if len(h.frame) > 100 {

@@ -129,7 +129,7 @@ func TestRebinding(t *testing.T) {
 
 	require.NoError(t, ln.Close())
 	_, open := <-accepted
-	require.False(t, open, "the arena dialled a private address")
+	require.False(t, open, "the arena dialed a private address")
 }
 
 // The deploy check rejects the address before it dials.

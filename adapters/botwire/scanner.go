@@ -91,8 +91,8 @@ func (s *scanner) headLen() int {
 	}
 }
 
-// The method announced returns the payload length that the header contains. The header
-// must be complete.
+// The method announced() returns the payload length that the header contains. The
+// header must be complete.
 func (s *scanner) announced() uint64 {
 	switch s.headLen() {
 	case 4:
@@ -129,7 +129,7 @@ func (s *scanner) judge() verdict {
 	return vFine
 }
 
-// The method before returns the number of payload bytes in earlier frames of the same
+// The method before() returns the number of payload bytes in earlier frames of the same
 // message.
 func (s *scanner) before() uint64 {
 	if s.opcode() == opContinuation {

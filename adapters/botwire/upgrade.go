@@ -42,7 +42,7 @@ type Upgrade struct {
 	LogIndex    uint64 // the index of the seating in the ladder's signed tree
 }
 
-// The method signed returns the headers of an upgrade request to a URL for a match.
+// The method signed() returns the headers of an upgrade request to a URL for a match.
 func (d *Dialer) signed(to *url.URL, matchID string, u Upgrade) http.Header {
 	timestamp := strconv.FormatInt(d.options.Now().UnixMilli(), 10)
 	h := http.Header{}
@@ -114,8 +114,9 @@ func acceptedBy(h http.Header) Accepted {
 	return Accepted{Nonce: nonceOf(h), Version: version}
 }
 
-// versionOf returns the version in the response to an upgrade: 1 to 40 characters of
-// 0x20–0x7E, present once. valid is false if the header is present, but not valid.
+// versionOf returns the version in the response to an upgrade: 1 to 40 characters in
+// the range 0x20–0x7E, in a header that is present exactly once. Otherwise, it returns
+// the empty string. valid is false if the header is present but not valid.
 func versionOf(h http.Header) (version string, valid bool) {
 	given := h.Values(headerVersion)
 	if len(given) == 0 {

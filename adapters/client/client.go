@@ -145,8 +145,8 @@ func (c *Client) read(response *http.Response) ([]byte, error) {
 	return body, nil
 }
 
-// The function unreachable describes a failed call. It removes the URL from the error,
-// because the path may contain a secret.
+// The function unreachable() describes a failed call. It removes the URL from the
+// error, because the path may contain a secret.
 func unreachable(base string, err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {

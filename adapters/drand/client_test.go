@@ -98,7 +98,7 @@ func (s stripped) RoundTrip(req *http.Request) (*http.Response, error) {
 	return s.inProcess.RoundTrip(req)
 }
 
-// The function after waits on the bubble's clock.
+// The function after() waits on the bubble's clock.
 func after(d time.Duration) { <-time.After(d) }
 
 func TestClientFollowsTheNewestRound(t *testing.T) {

@@ -254,8 +254,8 @@ func (c *Client) store(r beacon.Round) {
 	}
 }
 
-// The method failed counts a failure and returns its reason. It logs the failure unless
-// the previous one had the same reason.
+// The method failed() counts a failure and returns its reason. It logs the failure
+// unless the previous one had the same reason.
 func (c *Client) failed(err error, previous, what string, about ...any) (reason string) {
 	reason = reasonOf(err)
 	c.mu.Lock()

@@ -90,7 +90,7 @@ func Fetch(ctx context.Context, url string, known beacon.Chain) (beacon.Chain, e
 	return chain, nil
 }
 
-// The method latest returns the newest round that the relay serves.
+// The method latest() returns the newest round that the relay serves.
 func (r relay) latest(ctx context.Context) (beacon.Round, error) {
 	return r.read(ctx, "/public/latest")
 }

@@ -13,7 +13,7 @@ import (
 	"hexarena/domain/beacon"
 )
 
-// The function published returns a round of quicknet. signature is in hex.
+// The function published() returns a round of quicknet. signature is in hex.
 func published(t *testing.T, number uint64, signature string) beacon.Round {
 	t.Helper()
 	raw, err := hex.DecodeString(signature)

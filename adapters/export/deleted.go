@@ -21,9 +21,9 @@ import (
 // Together, the two steps cover every deletion. A run first determines the end of the
 // log, and then asks which accounts are deleted. So if the last match of a file ended
 // at some position, the file leaves out every account that was deleted before that
-// position. The next run only has to handle deletions after the position in the state.
-// There is one exception: if an earlier version of this program wrote the folder, the
-// next run handles all deletions.
+// position. The next run has to handle only the deletions after the position in the
+// state. There is one exception: if an earlier version of this program wrote the
+// folder, the next run handles all deletions.
 
 // The type owners finds out which owners have deleted their accounts. It is safe for
 // concurrent use.
@@ -45,7 +45,7 @@ func (o *owners) leaveOut(ctx context.Context, r *rows) (err error) {
 	return nil
 }
 
-// The method visible returns id, or the empty string if the owner has deleted the
+// The method visible() returns id, or the empty string if the owner has deleted the
 // account.
 func (o *owners) visible(ctx context.Context, id string) (string, error) {
 	o.mu.Lock()

@@ -35,7 +35,7 @@ func TestDeletedOwnersAreLeftOut(t *testing.T) {
 				changed++
 			}
 		}
-		require.Equal(t, 1, changed, "one match had bots of bob")
+		require.Equal(t, 1, changed, "one match had bots that bob owns")
 
 		w.complete(ladder.Standard, 1, 3, 4)
 		w.arena.Own("ada", owner.Deleted{})

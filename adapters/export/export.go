@@ -82,7 +82,7 @@ func (o Options) check() error {
 	return nil
 }
 
-// The method modes returns the modes to export.
+// The method modes() returns the modes to export.
 func (o Options) modes() []string {
 	if o.Mode != "" {
 		return []string{o.Mode}
@@ -154,7 +154,7 @@ func readMatches(ctx context.Context, log eventstore.Log, w walk, inOrder chan<-
 	return group.Wait()
 }
 
-// The method write adds the matches to partitions.
+// The method write() adds the matches to partitions.
 func (s *state) write(ctx context.Context, inOrder <-chan job) (done Done, err error) {
 	var p *partition
 	defer func() {

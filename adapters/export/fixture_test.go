@@ -98,7 +98,7 @@ func run(t *testing.T, ctx context.Context, log eventstore.Log, o export.Options
 	return done
 }
 
-// The function contents returns the contents of all files in a folder by path, except
+// The function contents() returns the contents of all files in a folder by path, except
 // for the lock file.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()

@@ -75,7 +75,7 @@ func (p *partition) add(r *rows) error {
 	return nil
 }
 
-// The method write encodes the rows of the queued matches into the file.
+// The method write() encodes the rows of the queued matches into the file.
 func (f *file) write() error {
 	for r := range f.matches {
 		if err := f.sheet.add(r); err != nil {

@@ -182,7 +182,7 @@ func (s *state) sweep() error {
 	return nil
 }
 
-// The method unfinished reports whether a file is incomplete or belongs to an
+// The method unfinished() reports whether a file is incomplete or belongs to an
 // incomplete partition.
 func (s *state) unfinished(name string) bool {
 	name, part := strings.CutSuffix(strings.TrimPrefix(name, "."), ".part")

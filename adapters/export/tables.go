@@ -8,7 +8,7 @@ import (
 )
 
 // The types below are the rows of the tables (docs/analysts.md, "As tables"). New
-// columns may only be added after the existing columns. A column is never renamed, and
+// columns may be added only after the existing columns. A column is never renamed, and
 // its meaning never changes. A field with a pointer type is a column that may be null.
 
 // Match is a row of the table matches: an ended match.

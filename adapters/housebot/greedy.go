@@ -108,8 +108,8 @@ func (b *greedy) goal(t *table) (game.Action, bool) {
 	return game.Action{}, false
 }
 
-// The function missing returns the cards that a hand lacks to pay a cost, and the spare
-// cards that it does not need to pay the cost.
+// The function missing() returns the cards that a hand lacks to pay a cost, and the
+// spare cards that it does not need to pay the cost.
 func missing(hand, cost game.Cards) (lack, spare game.Cards) {
 	for r := range hand {
 		if cost[r] > hand[r] {
@@ -174,8 +174,8 @@ func (b *greedy) offer(t *table, cost game.Cards) (game.Action, bool) {
 	return offerTrade(mostFrequent(spare), mostFrequent(lack)), true
 }
 
-// The method accepts reports whether to accept the open offer. The offer must help the
-// goal, and the other player must not be about to win.
+// The method accepts() reports whether to accept the open offer. The offer must help
+// the goal, and the other player must not be about to win.
 func (b *greedy) accepts(t *table) bool {
 	o := t.OpenTrade
 	goal, _ := b.goal(t)

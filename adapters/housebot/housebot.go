@@ -93,7 +93,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // the bot's clock (docs/protocol.md, "Verify the upgrade").
 const maxSkew = 30 * time.Second
 
-// The method verified checks the signature that covers the recipient. If the bot does
+// The method verified() checks the signature that covers the recipient. If the bot does
 // not know its own recipient name, verified can check only the other signature. In that
 // case, another bot could forward an upgrade that it received from the arena.
 func (s *server) verified(h http.Header) bool {
@@ -189,7 +189,7 @@ func newPlayer(name string, seed uint64, matchID string) *Player {
 	return &Player{strategies[name](rand.New(rand.NewPCG(seed, hash.Sum64())))}
 }
 
-// Answer returns the frame that answers the request in a frame.
+// Answer takes a frame with a request, and returns the frame with the answer.
 func (p *Player) Answer(frame []byte) ([]byte, error) {
 	_, answer, err := p.answer(frame)
 	return answer, err

@@ -85,7 +85,7 @@ func ask(t *testing.T, bot strategy, m match.Match, d match.Decision) []byte {
 	return frame
 }
 
-// The function signed returns the headers of an upgrade for a match and a recipient.
+// The function signed() returns the headers of an upgrade for a match and a recipient.
 func signed(key ed25519.PrivateKey, matchID, recipient string) http.Header {
 	timestamp := fmt.Sprint(time.Now().UnixMilli())
 	sign := func(text string) string { return base64.StdEncoding.EncodeToString(ed25519.Sign(key, []byte(text))) }

@@ -48,7 +48,7 @@ func read(v *match.View) *table {
 	return t
 }
 
-// The method touches reports whether one of the viewer's roads ends at a vertex.
+// The method touches() reports whether one of the viewer's roads ends at a vertex.
 func (t *table) touches(v uint8) bool {
 	for _, e := range board.VertexEdges[v] {
 		if e != board.None && t.roads[e] != nil && t.roads[e].Seat == t.Seat {
@@ -99,7 +99,7 @@ func (t *table) roadSpots() []uint8 {
 	return spots
 }
 
-// The method reaches reports whether the viewer may build a road that starts at a
+// The method reaches() reports whether the viewer may build a road that starts at a
 // vertex.
 func (t *table) reaches(v uint8) bool {
 	if town := t.towns[v]; town != nil {
@@ -108,8 +108,8 @@ func (t *table) reaches(v uint8) bool {
 	return t.touches(v)
 }
 
-// The method pips returns how many of the 36 possible rolls produce a card at a vertex,
-// both in total and for each resource.
+// The method pips() returns how many of the 36 possible rolls produce a card at a
+// vertex, both in total and for each resource.
 func (t *table) pips(v uint8) (total int, by [board.Resources]int) {
 	for _, h := range board.VertexHexes[v] {
 		if h == board.None || t.Board.Hexes[h].Token == nil {
@@ -139,13 +139,13 @@ func (t *table) rate(r board.Resource) int {
 	return rate
 }
 
-// The method affords reports whether the hand covers the cost of a purchase.
+// The method affords() reports whether the hand covers the cost of a purchase.
 func (t *table) affords(purchase game.Type) bool {
 	return game.Cards(t.Hand).Covers(costs[purchase])
 }
 
-// prospect returns the highest number of pips of the open vertices at v and next to v.
-// The vertex v gets a bonus of 3.
+// prospect returns the highest number of pips among v and its neighbors, counting only
+// open vertices. The vertex v gets a bonus of 3.
 func (t *table) prospect(v uint8) int {
 	best := 0
 	if !t.blocked.Has(v) {
@@ -245,12 +245,12 @@ func offerTrade(give, get board.Resource) game.Action {
 	return a
 }
 
-// The function around lists the edges that end at a vertex.
+// The function around() lists the edges that end at a vertex.
 func around(v uint8) []uint8 {
 	return slices.DeleteFunc(slices.Clone(board.VertexEdges[v][:]), func(e uint8) bool { return e == board.None })
 }
 
-// The function highest returns the option with the highest score. If several options
+// The function highest() returns the option with the highest score. If several options
 // have that score, it returns the first of them.
 func highest(options []uint8, score func(uint8) int) uint8 {
 	return slices.MaxFunc(options, func(a, b uint8) int { return cmp.Compare(score(a), score(b)) })

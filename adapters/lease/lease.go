@@ -48,7 +48,7 @@ var kind = eventstore.Kind[arena.Player, arena.Event]{Decode: arena.DecodePlayer
 // its process is paused.
 //
 // A holder that was paused for longer than Length may still try to write when it runs
-// again. The lease cannot prevent this. Instead, the expected revisions of appends to
+// again. The lease cannot prevent this, but the expected revisions of appends to
 // ladders and matches do: once the new holder has written to a stream, the old holder's
 // writes to that stream fail.
 type Lease struct {

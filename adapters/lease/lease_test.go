@@ -52,7 +52,7 @@ func isLost(l *lease.Lease) bool {
 	}
 }
 
-// The function last returns the only event of arena-player.
+// The function last() returns the only event of arena-player.
 func last(t *testing.T, log eventstore.Log) (arena.Event, eventstore.Revision) {
 	t.Helper()
 	var event arena.Event

@@ -56,5 +56,5 @@ func (l *Lease) renew(ctx context.Context) error {
 	return err
 }
 
-// The method left returns the time until the lease expires.
+// The method left() returns the time until the lease expires.
 func (l *Lease) left() time.Duration { return time.Until(l.renewed.Add(Length)) }

@@ -28,7 +28,7 @@ func openFolder(dir string, now func() time.Time) (*folder, error) {
 	return &folder{dir: dir, now: now}, nil
 }
 
-// The method write stores a letter in a file. If the letter is sent again, write
+// The method write() stores a letter in a file. If the letter is sent again, write
 // replaces the file.
 func (f *folder) write(_ context.Context, l letter) error {
 	m, err := l.message(gomail.NoEncoding, f.now())

@@ -25,7 +25,7 @@ var paused = owner.Bot{ID: "b1", Name: `Ada "é"`, Mode: "standard", StatusSince
 
 const page = "https://arena.example/dashboard"
 
-// The function files returns the names of the files in a folder, sorted.
+// The function files() returns the names of the files in a folder, sorted.
 func files(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

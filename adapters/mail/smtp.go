@@ -164,7 +164,7 @@ func (s *server) dial(ctx context.Context, network, address string) (net.Conn, e
 	return (&tls.Dialer{NetDialer: dialer, Config: s.tls}).DialContext(ctx, network, address)
 }
 
-// The function refused describes an error in the arena's own words, because the
+// The function refused() describes an error in the arena's own words, because the
 // server's text may repeat the address.
 func refused(err error) error {
 	var failed *gomail.SendError

@@ -150,7 +150,7 @@ func openServer(t *testing.T, setting string, roots *x509.CertPool) *Mailer {
 	return m
 }
 
-// The method patient raises the time limits, which a busy machine could otherwise
+// The method patient() raises the time limits, which a busy machine could otherwise
 // exceed.
 func (s *server) patient() { s.replyTime, s.sendTime = 2*time.Minute, 5*time.Minute }
 

@@ -22,8 +22,8 @@ func retry(ctx context.Context, call func(context.Context) error) error {
 	}, errUnreadable, ladder.ErrNoUse)
 }
 
-// The method expected returns the expected revision for an append after the last folded
-// event.
+// The method expected() returns the expected revision for an append after the last
+// folded event.
 func (l *Ladder) expected() eventstore.Expected {
 	if l.state.Version() == 0 {
 		return eventstore.NoStream

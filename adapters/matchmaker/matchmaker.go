@@ -241,7 +241,7 @@ func (m *Matchmaker) pauseAbsentees(ctx context.Context, l *Ladder, candidates [
 	return slices.DeleteFunc(slices.Clone(candidates), func(c ladder.Candidate) bool { return absent[c.BotID] }), nil
 }
 
-// The method failed logs a failure unless the process is stopping. The next tick
+// The method failed() logs a failure unless the process is stopping. The next tick
 // retries.
 func (m *Matchmaker) failed(ctx context.Context, l *Ladder, what string, err error) {
 	if errors.Is(ctx.Err(), context.Canceled) {

@@ -103,8 +103,8 @@ func (a *arena) Play(s ladder.Seating) {
 	}
 }
 
-// The function given returns an arena with the given number of bots and a tick every 30
-// s. The ticks have not started yet.
+// The function given() returns an arena with the given number of bots and a tick every
+// 30 s. The ticks have not started yet.
 func given(bots int, modes ...string) *arena {
 	a := &arena{log: newFaultyLog(), bots: numbered(bots), keys: seedKeys{}}
 	var ladders []*Ladder
@@ -130,7 +130,7 @@ func (a *arena) run(t *testing.T) {
 	synctest.Wait()
 }
 
-// The function later advances the clock of the synctest bubble, and waits until all
+// The function later() advances the clock of the synctest bubble, and waits until all
 // goroutines are blocked.
 func later(d time.Duration) {
 	<-time.After(d)

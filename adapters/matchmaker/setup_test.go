@@ -121,7 +121,8 @@ func lostAfter(_ context.Context, call func() error) error {
 	return errReset
 }
 
-// The function hangs does not execute the call, and returns only when the context ends.
+// The function hangs() does not execute the call, and returns only when the context
+// ends.
 func hangs(ctx context.Context, _ func() error) error {
 	<-ctx.Done()
 	return ctx.Err()

@@ -19,7 +19,7 @@ const snapshotEvery = 10_000
 // snapshotTime is the time limit for storing a snapshot.
 const snapshotTime = time.Minute
 
-// The type snapshots is what a Ladder knows about its snapshots.
+// The type snapshots describes the snapshots of a Ladder.
 type snapshots struct {
 	every    uint64        // events between two snapshots
 	due      chan struct{} // contains a value if it may be time for the next snapshot
@@ -131,7 +131,7 @@ func (l *Ladder) restore(ctx context.Context) error {
 	return nil
 }
 
-// The method newest reads the newest snapshot.
+// The method newest() reads the newest snapshot.
 func (l *Ladder) newest(ctx context.Context) (taken ladder.LadderSnapshotTaken, found bool, err error) {
 	id := eventstore.StreamID(ladder.SnapshotStream(l.Mode()))
 	for r, err := range l.log.Read(ctx, id, eventstore.EndRevision, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {

@@ -174,7 +174,7 @@ func TestLongStartTakesSnapshotForTheNextStart(t *testing.T) {
 	})
 }
 
-// The function modified returns a function that appends a modified snapshot to the
+// The function modified() returns a function that appends a modified snapshot to the
 // stream of snapshots.
 func modified(change func(*ladder.LadderSnapshotTaken)) func(*testing.T, *memory.Log) {
 	return func(t *testing.T, log *memory.Log) {

@@ -12,7 +12,7 @@ import (
 	"hexarena/domain/owner"
 )
 
-// The function gaps returns the durations between consecutive seatings.
+// The function gaps() returns the durations between consecutive seatings.
 func gaps(seats []time.Time) []time.Duration {
 	var all []time.Duration
 	for i := 1; i < len(seats); i++ {

@@ -50,7 +50,7 @@ type notice struct {
 	topic
 }
 
-// The method owed returns a notice for each entry in the directory's list, in a fixed
+// The method owed() returns a notice for each entry in the directory's list, in a fixed
 // order.
 func (n *Notifier) owed() []notice {
 	bots, keys := n.o.Directory.NoticesOwed()

@@ -220,7 +220,7 @@ func (f *fixture) bot(id string) owner.Bot {
 	return b
 }
 
-// The method stored counts the events of one type in an account.
+// The method stored() counts the events of one type in an account.
 func (f *fixture) stored(id, eventType string) int {
 	n := 0
 	for r, err := range f.log.Read(f.t.Context(), eventstore.StreamID(owner.AccountStream(id)), 0, eventstore.ReadOptions{}) {

@@ -9,7 +9,7 @@ import (
 
 // topic is the bot or key that an email is about.
 type topic interface {
-	// The method since returns the time of the change that the email is about. It
+	// The method since() returns the time of the change that the email is about. It
 	// returns false if the owner should not receive an email.
 	since(a owner.Account) (time.Time, bool)
 	mail(ctx context.Context, n *Notifier, to string, a owner.Account) error

@@ -27,7 +27,7 @@ func requireAborted(t *testing.T, f *fixture) {
 	require.Empty(t, f.ladder.finished)
 }
 
-// The function correlations returns the correlation ids of the stored events.
+// The function correlations() returns the correlation ids of the stored events.
 func correlations(t *testing.T, f *fixture) (all []string) {
 	t.Helper()
 	for r := range f.recorded() {

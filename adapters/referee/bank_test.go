@@ -135,7 +135,7 @@ func TestStallingBotsReachTheWallClockWithoutATimeBank(t *testing.T) {
 	}
 }
 
-// The method clocks returns the time that each seat has used, from the last event's
+// The method clocks() returns the time that each seat has used, from the last event's
 // metadata.
 func (f *fixture) clocks() match.Clocks {
 	var used []int64
@@ -147,8 +147,8 @@ func (f *fixture) clocks() match.Clocks {
 	return used
 }
 
-// requireClocks checks that the seats together have used at least the time played. They
-// must have, because each seat in a batch is charged for at least the time that it
+// requireClocks checks that the seats together have used at least the time played. This
+// must hold, because each seat in a batch is charged for at least the time that it
 // used.
 func (f *fixture) requireClocks() {
 	f.t.Helper()
@@ -160,7 +160,7 @@ func (f *fixture) requireClocks() {
 	require.LessOrEqual(f.t, f.playedMs(), sum)
 }
 
-// The function patiently makes a bot answer legally after 90 % of each deadline.
+// The function patiently() makes a bot answer legally after 90 % of each deadline.
 func patiently(b *fakeBot) {
 	b.script = func(c call) bool {
 		c.answer(time.Duration(c.DeadlineMs)*time.Millisecond*9/10, b.fixture.legal.answer(c.ID))
@@ -350,7 +350,7 @@ func TestRunningMatchKeepsItsRule(t *testing.T) {
 	}
 }
 
-// storeStart stores the start of the match, like another process.
+// storeStart stores the start of the match, as another process would.
 func (f *fixture) storeStart(d match.Deadlines, measured bool) {
 	f.t.Helper()
 	p := run{seating: f.seating()}

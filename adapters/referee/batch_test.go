@@ -88,7 +88,7 @@ func requireBatch(t *testing.T, batch []match.Event, ids []int) {
 	require.True(t, batch[4].(match.ActionPlayed).Default)
 }
 
-// The method asks returns the ids of the decisions that are now open.
+// The method asks() returns the ids of the decisions that are now open.
 func (o *legalBot) asks() []int {
 	m := o.now()
 	var ids []int

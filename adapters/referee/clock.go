@@ -30,7 +30,7 @@ func newClock(now func() time.Time) *clock {
 	return &clock{time: now, start: t, last: t}
 }
 
-// The method now returns how long this process has been running since the clock was
+// The method now() returns how long this process has been running since the clock was
 // created.
 func (c *clock) now() time.Duration {
 	c.mu.Lock()
@@ -62,7 +62,7 @@ func (c *clock) beat() (stop func()) {
 	return cancel
 }
 
-// wait returns when the clock reaches the time until, when done is closed, or when ctx
+// wait returns when the clock reaches the given time, when done is closed, or when ctx
 // ends.
 func (c *clock) wait(ctx context.Context, until time.Duration, done <-chan struct{}) {
 	for {

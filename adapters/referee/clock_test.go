@@ -59,7 +59,7 @@ func TestClockWaitContinuesAfterPause(t *testing.T) {
 	})
 }
 
-// The function slowly makes all bots answer legally after a delay.
+// The function slowly() makes all bots answer legally after a delay.
 func slowly(f *fixture, after time.Duration) {
 	for _, b := range f.bots {
 		b.script = func(c call) bool {

@@ -28,7 +28,7 @@ type notAllowedError struct{}
 func (notAllowedError) Error() string    { return "the address is not allowed" }
 func (notAllowedError) NotAllowed() bool { return true }
 
-// The function hangs simulates a dial that lasts until its context ends.
+// The function hangs() simulates a dial that lasts until its context ends.
 func hangs(ctx context.Context) error {
 	<-ctx.Done()
 	return faultyDial{hangingFault}

@@ -28,7 +28,7 @@ type legalBot struct {
 	next eventstore.Revision
 }
 
-// The method now returns the state of the match, folded from the log.
+// The method now() returns the state of the match, folded from the log.
 func (o *legalBot) now() match.Match {
 	o.mu.Lock()
 	defer o.mu.Unlock()

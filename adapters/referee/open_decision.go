@@ -71,8 +71,8 @@ func (o *openDecision) drop(fault *match.Fault, now time.Duration) {
 	o.outcome.Fault = fault
 }
 
-// The method timed returns an outcome that contains only the time that the decision has
-// used.
+// The method timed() returns an outcome that contains only the time that the decision
+// has used.
 func (o *openDecision) timed(now time.Duration) match.Outcome {
 	elapsed := (min(now, o.until) - o.since).Milliseconds()
 	redial := o.redialMs()

@@ -2,6 +2,6 @@
 
 package referee
 
-// raceDetector reports whether the race detector is on. The race detector makes work
-// that is quadratic in the length of a match ten times as slow.
+// raceDetector reports whether the race detector is on. With the race detector, work
+// that is quadratic in the length of a match takes ten times as long.
 const raceDetector = true

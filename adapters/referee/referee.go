@@ -99,8 +99,8 @@ type Options struct {
 	Publish func(ctx context.Context, s ladder.Seating) error
 
 	Beacon Beacon // nil if the arena has no beacon
-	// Stream names the stream of a match. nil: match.Stream. Trials have streams of
-	// their own.
+	// Stream returns the name of a match's stream. If it is nil, the referee uses
+	// match.Stream. Trials have their own streams.
 	Stream func(matchID string) string
 }
 

@@ -49,7 +49,7 @@ func requireSame(t *testing.T, want, got []string) {
 	require.Len(t, got, len(want))
 }
 
-// The function uninterrupted plays the match without any faults, and returns its
+// The function uninterrupted() plays the match without any faults, and returns its
 // history and its clocks.
 func uninterrupted(t *testing.T, seats int) (history []string, clocks match.Clocks) {
 	t.Helper()

@@ -143,9 +143,9 @@ func (p *run) playBatches(ctx context.Context) error {
 	return nil
 }
 
-// explain stores why decisions in the batch that was just appended timed out, and the
-// late answers to them. A late answer that has not arrived yet is stored when it
-// arrives.
+// explain stores details about the timeouts in the batch that was just appended: their
+// reasons, and the late answers. A late answer that has not arrived yet is stored when
+// it arrives.
 func (p *run) explain(events []match.Event) {
 	p.details.add(p.why...)
 	p.why = nil
@@ -182,7 +182,7 @@ func (p *run) nextEvents(ctx context.Context, left time.Duration) ([]match.Event
 	return events, err
 }
 
-// charge adds the time of a batch to the clocks, and counts its failed dials. It counts
+// charge adds the time of a batch to the clocks, and counts its failed dials. It adds
 // only the time that the decisions took, and not the delays of this process before and
 // after them. The time of the slowest decision counts as time played, and match.Charge
 // decides which seats are charged.
@@ -221,8 +221,8 @@ func (p *run) writeLadder(ctx context.Context) error {
 	return nil
 }
 
-// The method stored translates the error of writing a match's result to the ladder into
-// the error of playing the match.
+// The method stored() takes the error of writing a match's result to the ladder, and
+// returns the error with which play ends, or nil if the ladder has the result.
 func (p *run) stored(ctx context.Context, err error) error {
 	switch {
 	case err == nil, errors.Is(err, ladder.ErrAlreadyFinished):
@@ -244,7 +244,7 @@ func (p *run) reason() string {
 	return p.state.End.Reason
 }
 
-// The method results returns each bot's placement, and whether the bot missed the
+// The method results() returns each bot's placement, and whether the bot missed the
 // match.
 func (p *run) results(placements []int) []ladder.Result {
 	results := make([]ladder.Result, len(placements))

@@ -106,7 +106,7 @@ func (s *seat) lose(c *connection) {
 	s.drop(c)
 }
 
-// The method current returns the seat's connection, or nil if it has no line.
+// The method current() returns the seat's connection, or nil if it has no line.
 func (s *seat) current() *connection {
 	s.mu.Lock()
 	defer s.mu.Unlock()

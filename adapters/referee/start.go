@@ -65,7 +65,7 @@ func (p *run) start(ctx context.Context) error {
 	return nil
 }
 
-// The method deadlines returns the time limits for a new match.
+// The method deadlines() returns the time limits for a new match.
 func (m Mode) deadlines() match.Deadlines {
 	d := match.Deadlines{DecisionMs: m.Decision.Milliseconds(), WallMs: m.Wall.Milliseconds()}
 	if m.TimeBank {
@@ -112,7 +112,7 @@ func (p *run) awaitDirectory(ctx context.Context) error {
 	return nil
 }
 
-// The method entrants returns the bots in table order.
+// The method entrants() returns the bots in table order.
 func (p *run) entrants() []match.Seat {
 	seats := make([]match.Seat, len(p.seating.Bots))
 	for i, e := range p.seating.Bots {

@@ -191,7 +191,7 @@ func TestMatchThatCannotStartDialsNoBot(t *testing.T) {
 	}
 }
 
-// The method times returns the times of the stored events.
+// The method times() returns the times of the stored events.
 func (f *fixture) times() []time.Time {
 	var times []time.Time
 	for r := range f.recorded() {

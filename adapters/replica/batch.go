@@ -120,7 +120,7 @@ func (b batch) appendTo(ctx context.Context, to eventstore.Log, p *Progress) err
 	return nil
 }
 
-// The function fitting returns how many of the events fit into one append.
+// The function fitting() returns how many of the events fit into one append.
 func fitting(events []eventstore.Recorded) int {
 	size := 0
 	for i := range events {

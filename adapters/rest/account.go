@@ -59,7 +59,7 @@ type NewKey struct {
 // private key for a public key. base is the URL of the arena. The text names the arena
 // and the account, so the signature is useless for any other arena or account
 // (docs/protocol.md#moving-a-key-to-another-account). The text of a signed request
-// never begins with the same letters, so a signature of one is never valid for the
+// never begins with the same letters, so a signature of one text is never valid for the
 // other.
 func KeyChallenge(base *url.URL, accountID string, public []byte) string {
 	return "hexarena key proof\n" + strings.ToLower(base.Host) + "\n" + accountID + "\n" + base64.StdEncoding.EncodeToString(public)

@@ -46,8 +46,8 @@ const (
 	SeatingWaiting   = "waiting"
 )
 
-// BotSeating says when a bot gets its next table. If several states apply, the first of
-// the constants above is shown.
+// BotSeating says when a bot gets its next table. If several states apply, State is the
+// first of them in the list of constants above.
 type BotSeating struct {
 	State   string  `json:"state" enum:"suspended,paused,playing,resting,waiting"`
 	Since   *string `json:"since" format:"date-time" doc:"When the state began; null for playing."`
@@ -118,7 +118,7 @@ type StepWriter interface {
 // each line.
 const LinesType = "application/x-ndjson"
 
-// BotDecision is one line of the log of all of a bot's decisions.
+// BotDecision is one line of the log that contains all decisions of a bot.
 type BotDecision struct {
 	Cursor   string   `json:"cursor" doc:"The position of this decision in the log. With this cursor as since, the log continues after this decision."`
 	MatchID  string   `json:"matchId"`

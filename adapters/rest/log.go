@@ -27,7 +27,7 @@ type SeedKeys struct {
 	Keys []SeedKey `json:"keys" nullable:"false" doc:"The seed keys, in the order in which they came into use."`
 }
 
-// LadderEvents is one page of the events of a mode's ladder, in their order.
+// LadderEvents is one page of the events of a mode's ladder, in order.
 type LadderEvents struct {
 	Mode   string        `json:"mode"`
 	Size   int           `json:"size" doc:"The number of events in the ladder when the page was read."`

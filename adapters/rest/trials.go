@@ -45,15 +45,15 @@ type TrialKind struct {
 }
 
 // TrialLatency says how long the bot took for its decisions, in milliseconds. A timeout
-// counts with the time at which the decision closed.
+// counts as the time until the decision closed.
 type TrialLatency struct {
 	P50Ms int64 `json:"p50Ms"`
 	P95Ms int64 `json:"p95Ms"`
 	MaxMs int64 `json:"maxMs"`
 }
 
-// TrialDecision is one decision of the bot in a trial. The decision log has the request
-// and the answer.
+// TrialDecision is one decision of the bot in a trial. The trial's decision log also
+// contains the request and the answer.
 type TrialDecision struct {
 	ID        int     `json:"id"`
 	Seq       int     `json:"seq" doc:"The seq of the event that closed the decision."`

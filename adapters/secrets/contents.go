@@ -114,8 +114,8 @@ func (c contents) seedKey(id string) ([]byte, bool) {
 	return nil, false
 }
 
-// The method held returns what the log stores about the secrets: the public key and the
-// hashes.
+// The method held() returns what the log stores about the secrets: the public key and
+// the hashes.
 func (c contents) held() arena.Held {
 	public := ed25519.NewKeyFromSeed(c.PlatformSeed[:]).Public().(ed25519.PublicKey)
 	h := arena.Held{Platform: arena.PublicKey(public), Email: arena.HashOf(c.EmailKey[:])}

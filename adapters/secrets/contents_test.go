@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The function fixed returns the same secrets in every run.
+// The function fixed() returns the same secrets in every run.
 func fixed() contents {
 	return contents{
 		Version:      1,

@@ -120,7 +120,7 @@ func commit(ctx context.Context, log eventstore.Log, held arena.Held) (arena.Key
 	return keys, err
 }
 
-// The function active returns the contents of the file together with the active seed
+// The function active() returns the contents of the file together with the active seed
 // key, provided that the file contains that key.
 func active(keys arena.Keys, file contents) *current {
 	seed, _ := keys.CurrentSeed()

@@ -43,7 +43,7 @@ func (r *Runner) begin(ctx context.Context, b directory.Bot) error {
 }
 
 // prepare sets how long the log keeps the trial. If new trials must not begin, it
-// returns the outcome.
+// returns the outcome with which the trial ends.
 func (r *Runner) prepare(ctx context.Context, b directory.Bot) (outcome string, err error) {
 	draining, err := r.o.Draining(ctx)
 	if err != nil {
@@ -79,8 +79,9 @@ func (r *Runner) play(ctx context.Context, b directory.Bot, s ladder.Seating) (o
 	return outcome, err
 }
 
-// seating returns the seating of a trial, and whether its game has begun. The referee
-// needs the same seed key again to resume the game.
+// seating returns the seating of a trial, and whether its game has begun. If the game
+// has begun, the seating names the game's seed key, because the referee needs that key
+// to resume the game.
 func (r *Runner) seating(ctx context.Context, b directory.Bot) (s ladder.Seating, begun bool, err error) {
 	s = ladder.Seating{MatchID: b.Trial, Mode: b.Mode, Bots: []ladder.Entrant{{BotID: b.ID, Rating: rating.New()}}, SeatedAt: b.TrialOrdered}
 	for _, h := range Houses {

@@ -21,12 +21,13 @@ import (
 )
 
 const (
-	// lookEvery is the time between two looks at the open trials, besides the look
-	// at each new order.
+	// lookEvery is the time between two looks at the open trials. Each new order causes
+	// an additional look.
 	lookEvery = 30 * time.Second
 	// lookTime is the time limit for beginning one trial.
 	lookTime = 15 * time.Second
-	// patience is how long after its order a trial may begin.
+	// patience is how long a trial may wait until it begins. A trial expires when
+	// patience and the wall clock of its mode have passed since its order.
 	patience = time.Hour
 	// kept is how long the log keeps the streams of a trial.
 	kept = 30 * 24 * time.Hour
@@ -71,8 +72,8 @@ type Options struct {
 	// SeedKey returns the seed key for new trials.
 	SeedKey func() (id string, key []byte)
 	Walls   map[string]time.Duration // the wall clock of each mode
-	// BetweenTicks calls f while no tick seats tables. Ticks after f know all pauses
-	// that were stored before f.
+	// BetweenTicks calls f while no tick seats tables. Later ticks take into account
+	// all pauses that were stored before f.
 	BetweenTicks func(f func())
 	// InMatch reads the ladder of a mode, and reports whether a bot is in an
 	// unfinished match.
@@ -86,16 +87,16 @@ type Options struct {
 type Runner struct {
 	o Options
 
-	mu      sync.Mutex // guards the fields below; held while a trial begins, so that HoldsBack sees it or the trial sees the match
+	mu      sync.Mutex // guards the fields below; held while a trial begins, so that HoldsBack sees the trial or the trial sees the match
 	referee Referee
 	bots    map[string]directory.Bot // by the id of the trial
 }
 
-// New returns a Runner without a referee. Run begins trials.
+// New returns a Runner. Call Run to begin trials.
 func New(o Options) *Runner { return &Runner{o: o, bots: map[string]directory.Bot{}} }
 
-// Run begins trials until ctx ends. It begins with the open trials of earlier
-// processes. Failures are logged and retried.
+// Run begins trials until ctx ends. The open trials that earlier processes left behind
+// come first. Failures are logged and retried.
 func (r *Runner) Run(ctx context.Context, referee Referee) {
 	r.mu.Lock()
 	r.referee = referee
@@ -117,8 +118,8 @@ func (r *Runner) Run(ctx context.Context, referee Referee) {
 	}
 }
 
-// watch signals each order. If the subscription ends, Run still finds new orders at
-// its next look.
+// watch sends a signal to ordered for each new order. If the subscription ends, Run
+// still finds new orders at its next look.
 func (r *Runner) watch(ctx context.Context, ordered chan<- struct{}) {
 	filter := eventstore.Filter{Types: []string{owner.TrialOrdered{}.EventType()}}
 	for m, err := range r.o.Log.Subscribe(ctx, eventstore.EndPosition, filter) {
@@ -131,7 +132,7 @@ func (r *Runner) watch(ctx context.Context, ordered chan<- struct{}) {
 		}
 		select {
 		case ordered <- struct{}{}:
-		default: // a look is due already
+		default: // a look is already due
 		}
 	}
 }
@@ -155,9 +156,9 @@ func (r *Runner) failed(ctx context.Context, what, trialID string, err error) {
 	}
 }
 
-// HoldsBack reports whether one of a match's bots plays a trial. The match must then
-// wait, because a bot is in only one game at a time. This happens only if a process
-// that no longer plays has seated the bot.
+// HoldsBack reports whether one of a match's bots is playing in a trial. In that case,
+// the match must wait, because a bot plays only one game at a time. This happens only
+// if a process that no longer plays has seated the bot.
 func (r *Runner) HoldsBack(s ladder.Seating) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -176,8 +177,8 @@ func (r *Runner) Finish(ctx context.Context, trialID string, _ []ladder.Result) 
 	return r.played(ctx, trialID, owner.TrialCompleted)
 }
 
-// Void implements the referee's Ladder: it ends a trial that was aborted. why is a
-// reason of package ladder, which is also an outcome of a trial.
+// Void implements the referee's Ladder: it ends a trial that was aborted. The parameter
+// why is a reason of package ladder, which is also an outcome of a trial.
 func (r *Runner) Void(ctx context.Context, trialID, why string) error {
 	return r.played(ctx, trialID, why)
 }

@@ -24,7 +24,7 @@ import (
 
 const bot, trial = "bot-1", "trial-1"
 
-// fakeReferee records the trials that it is to play, and never plays them.
+// fakeReferee records the trials that it receives, and never plays them.
 type fakeReferee struct {
 	mu      sync.Mutex
 	playing map[string]bool
@@ -186,7 +186,7 @@ func TestTrialsThatAreNotPlayed(t *testing.T) {
 	}
 }
 
-// If the ladder cannot be read, nobody knows whether the bot is in a match.
+// If the ladder cannot be read, the trial waits, because the bot may be in a match.
 func TestTrialWaitsForTheLadder(t *testing.T) {
 	f := newFixture(t)
 	f.order()

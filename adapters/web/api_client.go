@@ -67,7 +67,7 @@ func (e *Refusal) For(field string) string {
 	return ""
 }
 
-// The function refused returns a Refusal by the web server itself, not by the API.
+// The function refused() returns a Refusal by the web server itself, not by the API.
 func refused(status int, detail string) *Refusal {
 	return &Refusal{Problem: rest.Problem{Status: status, Title: http.StatusText(status), Detail: detail}}
 }

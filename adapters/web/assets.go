@@ -77,7 +77,7 @@ func compressed(content []byte) []byte {
 	return b.Bytes()
 }
 
-// The function must returns a value, or panics if there is an error. Use it only for
+// The function must() returns a value, or panics if there is an error. Use it only for
 // calls whose arguments are embedded in the program, because these calls do not fail.
 func must[T any](value T, err error) T {
 	if err != nil {

@@ -57,7 +57,7 @@ func outline(hex int) string {
 	return "M" + path[len(" L"):] + "Z"
 }
 
-// The function often reports whether a token's number is 6 or 8, the most frequent
+// The function often() reports whether a token's number is 6 or 8, the most frequent
 // rolls after 7.
 func often(token int) bool { return token == 6 || token == 8 }
 

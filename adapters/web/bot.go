@@ -154,7 +154,7 @@ type thinking struct {
 	Half, Most, Max  int64 // milliseconds: median, 95th percentile, maximum
 }
 
-// The method thinking returns the response times in the bot's last completed matches.
+// The method thinking() returns the response times in the bot's last completed matches.
 // If the bot has not completed a match, it returns nil.
 func (p *pageRequest) thinking(botID string) *thinking {
 	page := p.matches(query{"bot": botID, "status": "completed", "limit": timedMatches})

@@ -16,7 +16,7 @@ import (
 const checkStreamType = "application/x-ndjson"
 
 // checkLine is one line of a line-by-line response. At most one of its fields is set.
-// In the last line, no field is set if the check does not lead to another page.
+// If the check leads to no other page, the last line has no field.
 type checkLine struct {
 	Step     *rest.Step    `json:"step,omitempty"`
 	Location string        `json:"location,omitempty"`

@@ -34,7 +34,7 @@ func (p *pageRequest) showDashboard(status int, f form) error {
 	return p.render(status, "dashboard.html", d)
 }
 
-// The method bots returns the reader's bots, each with its rank and running match.
+// The method bots() returns the reader's bots, each with its rank and running match.
 func (p *pageRequest) bots() []bot {
 	var list struct{ Bots []bot }
 	p.read("/bots", &list)

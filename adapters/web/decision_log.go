@@ -10,8 +10,9 @@ import (
 	"hexarena/domain/match"
 )
 
-// The function indented formats a request for a page. Table talk may contain characters
-// that change the direction of text, so it is cleaned before the line breaks are added.
+// The function indented() formats a request for a page. Table talk may contain
+// characters that change the direction of text, so it is cleaned before the line breaks
+// are added.
 func indented(r *match.Request) (string, error) {
 	var text bytes.Buffer
 	err := json.Indent(&text, []byte(clean(string(r.AppendJSON(nil)))), "", "  ")

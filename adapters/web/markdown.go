@@ -92,7 +92,7 @@ func (g *guide) addHeading(n *ast.Heading, text string) {
 	}
 }
 
-// The function plain returns the text of a node, without formatting.
+// The function plain() returns the text of a node, without formatting.
 func plain(n ast.Node, source []byte) []byte {
 	var b []byte
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -212,9 +212,9 @@ func finish(page string) string {
 // hexLine is the number of hex digits of a hash after which a line may break.
 const hexLine = 16
 
-// The function breakable adds <wbr> between the words of code, where a line may break.
-// Otherwise, browsers would break after the dashes of a flag. A line may also break
-// inside a long hash.
+// The function breakable() adds <wbr> between the words of code, where a line may
+// break. Otherwise, browsers would break after the dashes of a flag. A line may also
+// break inside a long hash.
 func breakable(code string) string {
 	var b strings.Builder
 	digits := 0

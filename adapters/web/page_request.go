@@ -59,7 +59,7 @@ func (p *pageRequest) serve(h handler) {
 	}
 }
 
-// The method heavy counts an expensive page as n additional calls, and waits for its
+// The method heavy() counts an expensive page as n additional calls, and waits for its
 // turn. Handlers call it before an expensive part.
 func (p *pageRequest) heavy(n int) error {
 	if n == 0 {

@@ -44,7 +44,8 @@ func TestPublicPages(t *testing.T) {
 	}
 }
 
-// The page of a trial in progress follows its stream. Its replay leads back to it.
+// The page of a trial in progress follows the trial's stream. Until the trial has
+// ended, the page of its replay redirects to this page.
 func TestTrialInProgress(t *testing.T) {
 	s := newSite(t)
 	path := "/bots/" + botID + "/trials/" + trialID

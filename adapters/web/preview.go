@@ -47,7 +47,7 @@ type preview struct {
 	checked time.Time // when this was the newest frame of the match
 }
 
-// The method shows reports whether the preview shows a frame.
+// The method shows() reports whether the preview shows a frame.
 func (v preview) shows(seq int, ended bool) bool {
 	return v.image != nil && v.seq == seq && v.ended == ended
 }
@@ -116,7 +116,8 @@ func (p *pageRequest) preview() error {
 }
 
 // newPreview returns the preview of a match's newest frame. If the stored preview does
-// not show that frame, the page counts as additional calls.
+// not show that frame, newPreview draws a new one, and the request counts as additional
+// calls.
 func (p *pageRequest) newPreview(id string, stored preview) (preview, error) {
 	now := p.server.Now()
 	m := p.matchRecord()

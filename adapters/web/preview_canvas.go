@@ -83,8 +83,8 @@ func face(size float64) font.Face {
 	return must(opentype.NewFace(typeface, &opentype.FaceOptions{Size: size, DPI: 72, Hinting: font.HintingNone}))
 }
 
-// text writes a line of text. at is the start of its baseline. The text is
-// shortened to end before right.
+// text writes a line of text. The parameter at is the start of its baseline. The text
+// is shortened to end before right.
 func (c *drawing) text(at spot, size float64, line string, ink color.RGBA, right float64) {
 	f := face(size)
 	line = fitted(f, legible(line), fixed.Int26_6((right-at.x)*64))
@@ -92,7 +92,8 @@ func (c *drawing) text(at spot, size float64, line string, ink color.RGBA, right
 	d.DrawString(line)
 }
 
-// The method centred writes a line of text. at is the middle of its baseline.
+// The method centred() writes a line of text. The parameter at is the middle of its
+// baseline.
 func (c *drawing) centred(at spot, size float64, line string, ink color.RGBA) {
 	f := face(size)
 	d := font.Drawer{Dst: c.picture, Src: image.NewUniform(ink), Face: f}
@@ -104,7 +105,7 @@ func dot(at spot) fixed.Point26_6 {
 	return fixed.Point26_6{X: fixed.Int26_6(at.x * 64), Y: fixed.Int26_6(at.y * 64)}
 }
 
-// The function legible removes invisible characters, and characters that the typeface
+// The function legible() removes invisible characters, and characters that the typeface
 // cannot draw.
 func legible(line string) string {
 	var kept []rune
@@ -118,7 +119,7 @@ func legible(line string) string {
 	return string(kept)
 }
 
-// The function fitted shortens a line if it is wider than width.
+// The function fitted() shortens a line if it is wider than width.
 func fitted(f font.Face, line string, width fixed.Int26_6) string {
 	if font.MeasureString(f, line) <= width {
 		return line

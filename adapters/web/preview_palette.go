@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// The function paletted returns a picture with the 256 most frequent colors of an
+// The function paletted() returns a picture with the 256 most frequent colors of an
 // opaque picture. The smooth edges of shapes add more colors, each of which is replaced
 // with the most similar of the 256. A picture with a palette takes a third of the time
 // to encode, and a third of the bytes. The same picture always gives the same result.
@@ -48,8 +48,8 @@ type run struct {
 	length int
 }
 
-// The function runs returns the pixels of an opaque picture as runs. Most pixels are in
-// long runs.
+// The function runs() returns the pixels of an opaque picture as runs. Most pixels are
+// in long runs.
 func runs(pix []uint8) []run {
 	var all []run
 	for ; len(pix) >= 4; pix = pix[4:] {
@@ -63,7 +63,7 @@ func runs(pix []uint8) []run {
 	return all
 }
 
-// The function nearest returns the index of the most similar color.
+// The function nearest() returns the index of the most similar color.
 func nearest(palette []rgb, c rgb) uint8 {
 	best, least := 0, 1<<30
 	for i, p := range palette {

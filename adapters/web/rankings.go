@@ -45,7 +45,7 @@ func (k *ranking) find(botID string) (row, bool) {
 	return k.rows[i], true
 }
 
-// The method matching returns the indexes of the rows whose bot's or owner's name
+// The method matching() returns the indexes of the rows whose bot's or owner's name
 // contains the filter text. The owner's name begins with @.
 func (k *ranking) matching(filter string) []int {
 	text, atStart := strings.CutPrefix(strings.ToLower(filter), "@")
@@ -59,7 +59,7 @@ func (k *ranking) matching(filter string) []int {
 	return found
 }
 
-// The method fresh reports whether pages may show the ranking. k may be nil.
+// The method fresh() reports whether pages may show the ranking. k may be nil.
 func (k *ranking) fresh(now time.Time) bool {
 	switch {
 	case k == nil:
@@ -99,8 +99,8 @@ func (c *rankingCache) store(k *ranking) {
 	c.stored = c.stored[max(0, len(c.stored)-maxRankings):]
 }
 
-// ranking returns a mode's ranking at a time (RFC 3339; empty means now), like read.
-// After an error, it returns an empty ranking.
+// ranking returns a mode's ranking at a time (RFC 3339; empty means now). It stores
+// errors in p.err, as read does, and then returns an empty ranking.
 func (p *pageRequest) ranking(mode, at string) *ranking {
 	if p.err == nil {
 		var k *ranking

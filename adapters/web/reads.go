@@ -29,7 +29,7 @@ type point struct {
 // query contains the query parameters of a call or of a link to a page.
 type query map[string]string
 
-// The method after returns path, followed by the parameters that have a value.
+// The method after() returns path, followed by the parameters that have a value.
 func (q query) after(path string) string {
 	values := url.Values{}
 	for name, value := range q {

@@ -189,7 +189,7 @@ func (s *site) api(counted bool) http.Handler {
 	})
 }
 
-// The method writes returns the calls other than GET.
+// The method writes() returns the calls other than GET.
 func (s *site) writes() []call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -302,7 +302,7 @@ func (s *site) judgeTag(token html.Token) {
 	}
 }
 
-// The method all returns the elements with the given tag name.
+// The method all() returns the elements with the given tag name.
 func (p shown) all(name string) []*html.Node {
 	var list []*html.Node
 	for n := range p.tree.Descendants() {

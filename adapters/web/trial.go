@@ -25,7 +25,7 @@ func (d trialData) Outcome() string {
 	return *d.Trial.Outcome
 }
 
-// Mark returns "resigned" for the bot's seat if the third strike resigned it.
+// Mark returns "resigned" for the bot's seat if the bot resigned at its third strike.
 func (d trialData) Mark(seat int) string {
 	if d.Trial.Resigned && seat == *d.Trial.Seat {
 		return "resigned"
@@ -33,7 +33,7 @@ func (d trialData) Mark(seat int) string {
 	return ""
 }
 
-// trialPath returns the API's path of the trial in the page's path.
+// trialPath returns the path in the API for the trial that the page's path names.
 func (p *pageRequest) trialPath() string {
 	return "/bots/" + url.PathEscape(p.r.PathValue("id")) + "/trials/" + url.PathEscape(p.r.PathValue("trial"))
 }
@@ -46,7 +46,8 @@ func (p *pageRequest) trial() error {
 	return p.render(http.StatusOK, "trial.html", d)
 }
 
-// trialReplay shows the board of a trial, with the page of a match.
+// trialReplay shows the board of a trial. It uses the same template as the page of a
+// match.
 func (p *pageRequest) trialReplay() error {
 	var t rest.Trial
 	p.read(p.trialPath(), &t)

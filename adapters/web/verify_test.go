@@ -131,7 +131,7 @@ func idOf(t *testing.T, record []byte) string {
 	return named.ID
 }
 
-// The function unsigned returns a beacon with made-up signatures. The modules do not
+// The function unsigned() returns a beacon with made-up signatures. The modules do not
 // check them.
 func unsigned() *sample.Beacon {
 	return &sample.Beacon{Chain: beacon.Quicknet(), Sign: func(round uint64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 40), round) }}

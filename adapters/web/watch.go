@@ -69,7 +69,7 @@ func (p *pageRequest) houseBots(m matchRecord) string {
 	return strings.Join(ids, " ")
 }
 
-// The function aborted says in plain words why a match was aborted. static/watch.mjs
+// The function aborted() says in plain words why a match was aborted. static/watch.mjs
 // has the same words.
 func aborted(reason string) string {
 	switch reason {

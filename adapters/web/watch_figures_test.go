@@ -72,10 +72,10 @@ func (p *tab) trace(meanwhile func()) []traced {
 	return events
 }
 
-// tasksBetween returns the time, in milliseconds, that the page's thread spent in
-// tasks between one mark and the next. Tasks are script, style, layout and paint.
-// busy is the part of that time in which the thread had a processor. So busy does
-// not depend on other load on the machine.
+// tasksBetween returns the time, in milliseconds, that the page's thread spent in tasks
+// between one mark and the next. Tasks are script, style, layout and paint. The result
+// busy is the part of that time in which the thread had a processor. So busy does not
+// depend on other load on the machine.
 func tasksBetween(events []traced, mark string) (work, busy []float64) {
 	var pid, tid int
 	for _, e := range events {

@@ -15,8 +15,8 @@ import (
 	"hexarena/projections/frames"
 )
 
-// The function lists converts one of the board's tables to lists of different lengths,
-// without the padding.
+// The function lists() converts one of the board's tables to lists of different
+// lengths, without the padding.
 func lists[T any, A interface{ ~[]T }](of A, ids func(T) []uint8) [][]int {
 	all := make([][]int, len(of))
 	for i, row := range of {

@@ -135,7 +135,7 @@ func (s *stage) followLog() {
 	require.NoError(s.t, s.live.Ready(s.t.Context()))
 }
 
-// The method changed wraps a handler. It counts streams. It also replaces talk, skips
+// The method changed() wraps a handler. It counts streams. It also replaces talk, skips
 // frames and delays responses if the fields of the stage request this.
 func (s *stage) changed(calls http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -242,7 +242,7 @@ func (s *stage) settle() {
 	require.NoError(s.t, s.listed.Sync(context.Background()))
 }
 
-// The method ended plays a match between new bots to its end, and rates it in the
+// The method ended() plays a match between new bots to its end, and rates it in the
 // ladder.
 func (s *stage) ended(names ...string) *arenatest.Game {
 	s.t.Helper()
@@ -253,7 +253,7 @@ func (s *stage) ended(names ...string) *arenatest.Game {
 	return g
 }
 
-// The method shown waits until the live boards show the latest event of a game.
+// The method shown() waits until the live boards show the latest event of a game.
 func (s *stage) shown(g *arenatest.Game) {
 	s.t.Helper()
 	require.True(s.t, s.live.Await(s.t.Context(), g.MatchID))

@@ -106,8 +106,8 @@ func (p *tab) hear(event any) {
 	}
 }
 
-// The method receives waits until the page has received the server-sent event with the
-// given id.
+// The method receives() waits until the page has received the server-sent event with
+// the given id.
 func (p *tab) receives(id string) {
 	p.t.Helper()
 	for {

@@ -88,7 +88,7 @@ func TestOtherSitesMayEmbedMatches(t *testing.T) {
 	}
 }
 
-// The function near reports whether two colors look the same.
+// The function near() reports whether two colors look the same.
 func near(a, b color.Color) bool {
 	ar, ag, ab, _ := a.RGBA()
 	br, bg, bb, _ := b.RGBA()

@@ -22,7 +22,8 @@ type Trees interface {
 	// but without cosignatures.
 	SignedHead(mode string) ([]byte, error)
 	// Consistency returns the hashes of the consistency proof (RFC 6962) between the
-	// tree's sizes from and to. from must be greater than 0 and less than to.
+	// tree's sizes from and to. The parameter from must be greater than 0 and less than
+	// to.
 	Consistency(ctx context.Context, mode string, from, to uint64) ([][]byte, error)
 }
 
@@ -187,7 +188,7 @@ func (t *tree) begin(h head) {
 	}
 }
 
-// The method due reports whether the client should send the submitted head to a
+// The method due() reports whether the client should send the submitted head to a
 // witness.
 func (t *tree) due(p *peer) bool {
 	t.mu.Lock()
@@ -259,7 +260,7 @@ func (c *Client) Cosigned(mode string, n int) (size uint64, signed []byte, found
 	return h.size, h.signed, h.signed != nil
 }
 
-// The method failed records a failure and postpones the next request.
+// The method failed() records a failure and postpones the next request.
 func (p *peer) failed(err error) {
 	p.wait = min(max(2*p.wait, firstWait), longWait)
 	p.retry = time.Now().Add(p.wait)
@@ -274,7 +275,7 @@ func (p *peer) failed(err error) {
 	}
 }
 
-// The method succeeded records a cosignature of a head with the given size.
+// The method succeeded() records a cosignature of a head with the given size.
 func (p *peer) succeeded(size uint64) {
 	p.size, p.fresh, p.wait = size, time.Now(), 0
 	p.cosigned.Store(size)

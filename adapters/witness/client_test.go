@@ -29,7 +29,7 @@ func serve(t *testing.T, w http.Handler) (url string) {
 	return server.URL + "/prefix/"
 }
 
-// The function cosigned returns the newest head with its cosignatures, as the arena
+// The function cosigned() returns the newest head with its cosignatures, as the arena
 // serves it.
 func cosigned(c *Client, l *ladderTree) []byte {
 	signed := l.newest()
@@ -244,7 +244,7 @@ func TestSignaturesByOtherKeysAreDropped(t *testing.T) {
 	require.Empty(t, lines.String())
 }
 
-// The function figures returns the values of a client's metrics, by name and labels.
+// The function figures() returns the values of a client's metrics, by name and labels.
 func figures(t *testing.T, c *Client) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()

@@ -121,7 +121,7 @@ func (l *ladderTree) Consistency(_ context.Context, _ string, from, to uint64) (
 	return hashes, err
 }
 
-// The method newest returns the newest signed head.
+// The method newest() returns the newest signed head.
 func (l *ladderTree) newest() []byte {
 	signed, err := l.SignedHead(mode)
 	if err != nil {
@@ -214,7 +214,7 @@ func (f *fakeWitness) serve(w http.ResponseWriter, body string) {
 	}
 }
 
-// The function cosignatures returns the cosignatures of a head as lines of a note.
+// The function cosignatures() returns the cosignatures of a head as lines of a note.
 func cosignatures(text string, signers ...note.Signer) string {
 	signed, err := note.Sign(&note.Note{Text: text}, signers...)
 	if err != nil {

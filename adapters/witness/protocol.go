@@ -92,7 +92,7 @@ func (c *Client) post(ctx context.Context, url string, body []byte) (status int,
 	return response.StatusCode, answer, err
 }
 
-// The method verified returns the cosignature in a response, as a line of a note. It
+// The method verified() returns the cosignature in a response, as a line of a note. It
 // ignores signatures by other keys.
 func (w Witness) verified(h head, answer []byte) (line string, err error) {
 	n, err := note.Open(append(bytes.Clone(h.signed), answer...), note.VerifierList(w.verifier))

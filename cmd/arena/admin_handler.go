@@ -32,7 +32,7 @@ func (a *arena) adminHandler() http.Handler {
 	return listen.ForOperators(mux, a.AdminListen, a.AdminHosts, a.logger)
 }
 
-// The method collectors returns the metrics of the arena's parts.
+// The method collectors() returns the metrics of the arena's parts.
 func (a *arena) collectors() []prometheus.Collector {
 	all := []prometheus.Collector{a.log.Collector(), projections.Collector(a.runners...), a.cosigners.Collector()}
 	if a.Play && a.beacon != nil {
@@ -44,7 +44,7 @@ func (a *arena) collectors() []prometheus.Collector {
 	return all
 }
 
-// The method ready responds with 200 while the beacon and all read models work. If a
+// The method ready() responds with 200 while the beacon and all read models work. If a
 // read model has stopped, ready responds with 503 and names the event that stopped the
 // model. It also responds with 503 while the beacon is behind, because the arena then
 // seats nobody. If the log is available, ready also reports whether the arena is

@@ -17,7 +17,7 @@ import (
 
 // Adapters for operators' orders.
 
-// The method operators returns the part of the arena that carries out operators'
+// The method operators() returns the part of the arena that carries out operators'
 // orders.
 func (a *arena) operators() *admin.Server {
 	return admin.New(admin.Options{
@@ -77,7 +77,7 @@ func (o adminPlayer) Abort(ctx context.Context, matchID, reason, request string)
 	return err
 }
 
-// The method unfinished returns the seating of an unfinished match, or the zero value
+// The method unfinished() returns the seating of an unfinished match, or the zero value
 // if there is no such match.
 func (p *player) unfinished(ctx context.Context, matchID string) (ladder.Seating, error) {
 	for _, l := range p.ladders {
@@ -119,7 +119,7 @@ func (o orders) MaySeat(ctx context.Context) (bool, error) {
 // readyTime limits how long ready waits for the log.
 const readyTime = time.Second
 
-// The method draining reports whether the arena is draining. If the log does not
+// The method draining() reports whether the arena is draining. If the log does not
 // respond, known is false.
 func (a *arena) draining(ctx context.Context) (draining, known bool) {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)

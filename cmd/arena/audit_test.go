@@ -11,7 +11,7 @@ import (
 	"hexarena/domain/seed"
 )
 
-// The function public returns the public events of a match as strings. Each string
+// The function public() returns the public events of a match as strings. Each string
 // contains the event's type and the event's JSON without its times. claims is the
 // number of times that a referee claimed the match.
 func public(t testing.TB, events []match.Event) (list []string, claims int) {

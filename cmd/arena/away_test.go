@@ -84,7 +84,7 @@ func playThrough(t *testing.T, away time.Duration) {
 	require.NotEmpty(t, c.order)
 }
 
-// The method resumed waits until the arena continues, and returns the time at which
+// The method resumed() waits until the arena continues, and returns the time at which
 // that happened. If the arena has exited instead, goesOn is false.
 func (s *testArena) resumed(back <-chan time.Time) (at time.Time, goesOn bool) {
 	s.t.Helper()

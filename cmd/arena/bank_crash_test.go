@@ -14,9 +14,9 @@ import (
 	"hexarena/eventstore/logtest"
 )
 
-// A match with a time bank survives kill -9. No event is lost or stored twice, and
-// the clocks of the seats continue from their values in the log. Each request states
-// how much time its seat has left, as the test recomputes it from the log.
+// A match with a time bank survives kill -9. No event is lost or stored twice, and the
+// clocks of the seats continue from their values in the log. Each request states how
+// much time its seat has left. The test recomputes this time from the log.
 func TestKill9KeepsTheClocks(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)
@@ -115,7 +115,7 @@ type stored struct {
 	events []match.Event
 }
 
-// The function appends reads a match's stream. All events of an append have the same
+// The function appends() reads a match's stream. All events of an append have the same
 // metadata, and each append names the event before it.
 func appends(t *testing.T, log eventstore.Log, id string) (list []stored) {
 	t.Helper()

@@ -65,7 +65,7 @@ func (u *upgrades) of(matchID string) (list []http.Header) {
 	return list
 }
 
-// The method matches returns the match ids of all upgrade requests, in the order in
+// The method matches() returns the match ids of all upgrade requests, in the order in
 // which they arrived.
 func (u *upgrades) matches() (ids []string) {
 	u.mu.Lock()
@@ -76,9 +76,10 @@ func (u *upgrades) matches() (ids []string) {
 	return ids
 }
 
-// join registers four bots, and collects their upgrade requests. On the first of these
-// requests, it calls the function first. The arena may seat three of the bots before
-// the fourth is registered, so the first upgrade waits until all four are registered.
+// join registers four bots, and collects their upgrade requests. When the first of
+// these requests arrives, join calls first(). The arena may seat three of the bots
+// before the fourth is registered, so the first upgrade waits until all four are
+// registered.
 func (u *upgrades) join(s *testArena, first func()) {
 	s.t.Helper()
 	registered := make(chan struct{})

@@ -80,7 +80,7 @@ func (a *ailing) becomes(name, state string) rest.Bot {
 	return a.bot(name)
 }
 
-// The method shown returns the output of `arena bots show` for a bot.
+// The method shown() returns the output of `arena bots show` for a bot.
 func (a *ailing) shown(name string) string {
 	a.t.Helper()
 	return command(a.t, append([]string{"bots", "show", name}, a.as(a.owner)...)...)

@@ -26,8 +26,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// In REST, on the page of the log and in the output of the command, the owner of a
-// broken bot finds a sentence that names the cause and no other cause.
+// The owner of a broken bot finds a sentence that names the cause and no other cause.
+// REST, the page of the log and the output of the command contain this sentence.
 func TestOwnersSeeWhyTheirBotsFail(t *testing.T) {
 	t.Parallel()
 	c := newCertificates(t)

@@ -77,7 +77,7 @@ func awaitHouseBots(p *process) {
 	}
 }
 
-// The function marked lists the processes whose environment contains a variable. On
+// The function marked() lists the processes whose environment contains a variable. On
 // systems that do not show the environment of processes, the list is empty.
 func marked(t *testing.T, variable string) (pids []string) {
 	t.Helper()

@@ -25,7 +25,7 @@ type deed struct {
 
 func newEager() *eager { return &eager{deeds: map[int]deed{}} }
 
-// The method today returns what the bot has already done in the current turn, before
+// The method today() returns what the bot has already done in the current turn, before
 // the decision in r.
 func (e *eager) today(r *match.Request) (dev, talked bool, offers int) {
 	for id, d := range e.deeds {

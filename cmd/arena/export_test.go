@@ -142,7 +142,7 @@ func TestKilledExportLeavesDeletedOwnersOut(t *testing.T) {
 	require.Empty(t, keepers(t, outs["jsonl"], `"owner_id":"ada"`))
 }
 
-// The function exported returns the files of an export, without its lock file.
+// The function exported() returns the files of an export, without its lock file.
 func exported(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

@@ -138,8 +138,8 @@ func allFaults() []fault {
 
 func thrice(detail string) []string { return []string{detail, detail, detail} }
 
-// The function contradicted returns the penalty for a bot whose conduct is misplaced or
-// contrary.
+// The function contradicted() returns the penalty for a bot whose conduct is misplaced
+// or contrary.
 func contradicted(kind string) penalty {
 	switch kind {
 	case "setup":
@@ -161,14 +161,14 @@ func says(typ websocket.MessageType, what func(decision) []byte) conduct {
 	}
 }
 
-// The function resets closes the TCP connection with a reset instead of sending an
+// The function resets() closes the TCP connection with a reset instead of sending an
 // answer.
 func resets(ctx context.Context, _ *websocket.Conn, _ decision) error {
 	tcp := ctx.Value(connKey{}).(*net.TCPConn)
 	return errors.Join(tcp.SetLinger(0), tcp.Close())
 }
 
-// The function responds returns a handler that answers an upgrade with the given
+// The function responds() returns a handler that answers an upgrade with the given
 // status.
 func responds(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }
@@ -191,7 +191,7 @@ func padded(answer []byte, size int) []byte {
 	return append(answer, bytes.Repeat([]byte(" "), size-len(answer))...)
 }
 
-// The function misplaced answers a setup decision with a road that is far from its
+// The function misplaced() answers a setup decision with a road that is far from its
 // settlement.
 func misplaced(d decision) []byte {
 	var a struct {
@@ -203,7 +203,7 @@ func misplaced(d decision) []byte {
 	return fmt.Appendf(nil, `{"id":%d,"action":{"settlement":%d,"road":%d}}`, d.ID, a.Action.Settlement, (a.Action.Road+36)%72)
 }
 
-// The function contrary breaks a rule in every kind of decision except setup.
+// The function contrary() breaks a rule in every kind of decision except setup.
 func contrary(d decision) []byte {
 	switch d.Kind {
 	case "turn":

@@ -50,8 +50,8 @@ func (f *following) handled() []string {
 	return lines[:len(lines)-1]
 }
 
-// logged returns how the line of each of the owner's events begins, from the log of the
-// stopped arena.
+// logged returns the beginning of the line for each of the owner's events. It reads the
+// events from the log of the stopped arena.
 func (f *following) logged(ownerID string) (lines []string) {
 	f.t.Helper()
 	log, closeLog := openLog(f.t, f.data)
@@ -114,8 +114,8 @@ func TestFollowHandlesEveryEvent(t *testing.T) {
 	t.Logf("%d matches, %d events, %d runs of the command", len(history.order), len(once), len(lines))
 }
 
-// An owner follows at two processes. Both send the same events with the same ids, and a
-// reader continues at the other one.
+// An owner follows their events at two processes. Both processes send the same events
+// with the same ids, so a reader of one process can continue at the other.
 func TestFollowAtAnotherProcess(t *testing.T) {
 	t.Parallel()
 	s := newTrialArena(t)

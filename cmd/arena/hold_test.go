@@ -58,7 +58,7 @@ func beHeld(point string) {
 	os.Exit(0)
 }
 
-// The function parsed parses the arguments of `arena serve`.
+// The function parsed() parses the arguments of `arena serve`.
 func parsed(args []string) (config, *kong.Kong, error) {
 	var c cli
 	parser := kong.Must(&c, kong.Name("arena"), kong.DefaultEnvars("ARENA"), kong.Vars{"version": version()})

@@ -135,8 +135,8 @@ func (h *savedHeads) watch(p *process) {
 	})
 }
 
-// The method seated requires that a served head includes the seating of the match that
-// an upgrade request names. Bots call it during the upgrade.
+// The method seated() requires that a served head includes the seating of the match
+// that an upgrade request names. Bots call it during the upgrade.
 func (h *savedHeads) seated(header http.Header) error {
 	index, err := strconv.ParseInt(header.Get("x-arena-log-index"), 10, 64)
 	if err != nil {
@@ -279,7 +279,7 @@ func (s *testArena) awaitSeating() int {
 	}
 }
 
-// The method folded reports whether the signed log's rows include the first event of
+// The method folded() reports whether the signed log's rows include the first event of
 // the standard ladder.
 func (s *testArena) folded() bool {
 	s.t.Helper()

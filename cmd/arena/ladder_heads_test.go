@@ -66,7 +66,7 @@ func (f *headsFixture) size() uint64 {
 	return size
 }
 
-// The method published calls Publish in the background, and returns a channel for the
+// The method published() calls Publish in the background, and returns a channel for the
 // result.
 func (f *headsFixture) published(ctx context.Context, revision uint64) <-chan error {
 	done := make(chan error, 1)

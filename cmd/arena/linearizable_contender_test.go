@@ -92,8 +92,8 @@ func (c *contender) deadline(ctx context.Context) (context.Context, context.Canc
 	return ctx, cancel, true
 }
 
-// The function unexpected returns nil if err is an error that a contender must expect.
-// Otherwise it returns err.
+// The function unexpected() returns nil if err is an error that a contender must
+// expect. Otherwise it returns err.
 func unexpected(err error) error {
 	if outcomeUnknown(err) || eventstore.IsWrongVersion(err) {
 		return nil

@@ -14,9 +14,9 @@ import (
 )
 
 // history records the calls that clients make to a log, with their times and results.
-// The method check reports whether the log is linearizable. To check this, it looks
-// for an order of the calls that agrees with their times and explains their results,
-// as if the log handled one call after another. A history is safe for concurrent use.
+// The method check() reports whether the log is linearizable. To check this, it looks
+// for an order of the calls that agrees with their times and explains their results, as
+// if the log handled one call after another. A history is safe for concurrent use.
 type history struct {
 	began time.Time
 
@@ -56,7 +56,7 @@ type logAnswer struct {
 	ids      string              // numbers of the events that a read returned
 }
 
-// The method append calls Append on a log and records the call. While the outcome is
+// The method append() calls Append on a log and records the call. While the outcome is
 // unknown and again() returns true, append retries the call. It records all tries as
 // one operation, because the log promises to store the events only once. append returns
 // the result of the last try.
@@ -88,8 +88,8 @@ func outcomeUnknown(err error) bool {
 	return errors.Is(err, eventstore.ErrUnavailable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// The method read reads a whole stream, or only its last event, and records the call if
-// it succeeds. It returns the current revision of the stream.
+// The method read() reads a whole stream, or only its last event, and records the call
+// if it succeeds. It returns the current revision of the stream.
 func (h *history) read(ctx context.Context, client int, log eventstore.Log, id eventstore.StreamID, head bool) (eventstore.Expected, error) {
 	from, opt := eventstore.Revision(0), eventstore.ReadOptions{}
 	if head {

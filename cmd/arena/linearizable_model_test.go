@@ -83,7 +83,7 @@ func appendTo(stream string, req logRequest) (string, logAnswer) {
 	return stream + req.ids, logAnswer{revision: last + n}
 }
 
-// The function retried returns the result of retrying an append whose first event is
+// The function retried() returns the result of retrying an append whose first event is
 // already stored. The parameter at is the revision of that event.
 func retried(stream string, at int, ids string, conflict logAnswer) logAnswer {
 	if !strings.HasPrefix(stream[at*eventNumberSize:], ids) {

@@ -78,8 +78,8 @@ func forgetSettings() {
 	}
 }
 
-// The transport that roaming returns makes each call from another loopback address, as
-// if many people made the calls. Otherwise the arena would reject calls that exceed the
+// roaming returns a transport that makes each call from another loopback address, as if
+// many people made the calls. Otherwise, the arena would reject calls that exceed the
 // limits of one address.
 func roaming() http.RoundTripper {
 	return &http.Transport{

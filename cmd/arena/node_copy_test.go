@@ -63,7 +63,7 @@ func serveNode(t testing.TB, folder string) (p *process, connection string) {
 	return p, p.await(`event store on (esdb://\S+),`)[1]
 }
 
-// The function shown returns the ladder and the matches that an arena shows before it
+// The function shown() returns the ladder and the matches that an arena shows before it
 // continues to play.
 func shown(s *testArena) (page struct{ Rows, Matches []any }) {
 	s.t.Helper()

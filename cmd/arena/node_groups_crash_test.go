@@ -77,7 +77,7 @@ func (n *publicNode) killWhileChanging(from string, round, after int, kept map[s
 	return changes - 1
 }
 
-// The method found returns the names that belong to existing groups.
+// The method found() returns the names that belong to existing groups.
 func (n *publicNode) found(t *testing.T, names map[string]bool) (found []string) {
 	t.Helper()
 	s := n.stranger(t, "127.0.4.2")

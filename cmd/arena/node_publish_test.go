@@ -20,7 +20,7 @@ import (
 	"hexarena/projections/matches"
 )
 
-// The function analysts starts a node that everyone may read, but only clients on
+// The function analysts() starts a node that everyone may read, but only clients on
 // loopback may feed. It returns the connection strings for reading and for feeding.
 func analysts(t testing.TB) (read, feed string) {
 	t.Helper()
@@ -159,7 +159,7 @@ func noteEnd(t testing.TB, r eventstore.Recorded, open map[string]bool) {
 	}
 }
 
-// The function words calls f for every string in a JSON value.
+// The function words() calls f for every string in a JSON value.
 func words(t testing.TB, data []byte, f func(field, word string)) {
 	t.Helper()
 	var value any

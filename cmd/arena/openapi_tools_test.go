@@ -56,7 +56,7 @@ func TestOtherProgramsUseTheOpenAPIDocument(t *testing.T) {
 		copyFile(t, "testdata/openapi/client.py", source)
 		generate := tool(t, filepath.Join(filepath.Dir(python), "openapi-python-client"),
 			"generate", "--path", document, "--meta", "none", "--output-path", filepath.Join(folder, "hex_arena_client"))
-		generate.Env = append(os.Environ(), "PATH="+filepath.Dir(python)+":"+os.Getenv("PATH")) // it formats its output with ruff
+		generate.Env = append(os.Environ(), "PATH="+filepath.Dir(python)+":"+os.Getenv("PATH")) // the generator formats its output with ruff
 		runTool(t, generate)
 		runTool(t, tool(t, python, "-m", "compileall", "-q", folder))
 		s.requireRegisters(t, "python", tool(t, python, source))

@@ -58,7 +58,7 @@ func (s *operatedArena) admin(args ...string) string {
 	return p.out.String()
 }
 
-// The method refuses requires that a call of `arena admin` fails: the command must
+// The method refuses() requires that a call of `arena admin` fails: the command must
 // print the given line and exit with status 1.
 func (s *operatedArena) refuses(line string, args ...string) {
 	s.t.Helper()
@@ -69,8 +69,8 @@ func (s *operatedArena) refuses(line string, args ...string) {
 	require.Equal(s.t, "arena: "+line+"\n", p.err.String())
 }
 
-// The method ready calls /ready until a response reports whether the arena is draining,
-// and returns that response.
+// The method ready() calls /ready until a response reports whether the arena is
+// draining, and returns that response.
 func (s *operatedArena) ready() (answer map[string]any) {
 	s.t.Helper()
 	eventually(s.t, "the log answers", func() bool {
@@ -288,7 +288,7 @@ func requireOrdersInTheLog(s *operatedArena, logged, held, newKey string) {
 	require.Equal(t, "SeedKeyRetired", retired.Type)
 	require.Contains(t, retired.data, `"reason":"once a year"`)
 	require.Contains(t, ids, retired.correlation)
-	require.Equal(t, "SeedKeyPublished", published.Type, "once the last match under it was over")
+	require.Equal(t, "SeedKeyPublished", published.Type, "the key was published once the last match under it was over")
 
 	drained, rotated := 0, 0
 	for _, e := range seatings {

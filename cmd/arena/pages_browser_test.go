@@ -100,7 +100,7 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	require.NoError(b.t, chromedp.Do(ctx, steps...))
 }
 
-// The method open loads a page of the arena without a cache, as on a first visit.
+// The method open() loads a page of the arena without a cache, as on a first visit.
 func (b *tab) open(path string) {
 	b.t.Helper()
 	b.mu.Lock()
@@ -153,8 +153,8 @@ func (b *tab) as(width int64, theme string) {
 	}))
 }
 
-// The method complaints returns the browser's errors since the last call, except those
-// that the test expects.
+// The method complaints() returns the browser's errors since the last call, except
+// those that the test expects.
 func (b *tab) complaints(caused ...string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -172,7 +172,7 @@ func (b *tab) complaints(caused ...string) []string {
 	return list
 }
 
-// The method bytes returns the number of bytes received since the page was opened.
+// The method bytes() returns the number of bytes received since the page was opened.
 func (b *tab) bytes() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

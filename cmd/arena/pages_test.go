@@ -25,7 +25,7 @@ const maxWeight = 150 << 10
 // often break pages: markup, emoji and a long word.
 var hostile = "<b>Rudi</b>" + strings.Repeat("🏝", 14) + strings.Repeat("W", 15)
 
-// The function played returns an arena with three house bots that have a rated match.
+// The function played() returns an arena with three house bots that have a rated match.
 func played(t *testing.T) *testArena {
 	t.Helper()
 	s := newTestArena(t, "--tick", "500ms", "--rest-standard", "1s")

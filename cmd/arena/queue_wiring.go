@@ -67,7 +67,8 @@ func (c *queueCount) latest(ctx context.Context) (int, error) {
 }
 
 // count returns the number of waiting bots. While this process plays, its ticks keep
-// the ladders up to date. Otherwise, another process writes the ladders.
+// the ladders up to date. Otherwise, another process writes the ladders, so count first
+// reads the new events of the ladder.
 func (q queue) count(ctx context.Context, l *matchmaker.Ladder) (int, error) {
 	bots, err := q.arena.directory.Candidates(ctx, l.Mode())
 	if err != nil {

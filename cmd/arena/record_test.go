@@ -31,7 +31,8 @@ type event struct {
 	Data data
 }
 
-// data holds those fields of all kinds of events that the tests read.
+// data holds the fields that the tests read from events, for all kinds of events
+// together.
 type data struct {
 	Decision  int
 	Kind      string

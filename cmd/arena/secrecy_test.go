@@ -88,7 +88,7 @@ func overhear(s *testArena, path, matchID string) *overheard {
 	return o
 }
 
-// The function answers calls a path with GET and returns the response's status.
+// The function answers() calls a path with GET and returns the response's status.
 func answers(s *testArena, path string) int {
 	s.t.Helper()
 	res, err := http.Get(s.base() + path)

@@ -35,7 +35,7 @@ func (p operatorsPort) call(t *testing.T, method, path, host string, headers ...
 	return res.StatusCode, refusal.Code
 }
 
-// The method refuses requires that the port refuses a call with the given error code.
+// The method refuses() requires that the port refuses a call with the given error code.
 func (p operatorsPort) refuses(t *testing.T, code, method, path, host string, headers ...string) {
 	t.Helper()
 	status, got := p.call(t, method, path, host, headers...)

@@ -70,7 +70,7 @@ func closedPort(t testing.TB) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(bound.(*syscall.SockaddrInet4).Port))
 }
 
-// The method each runs the rows of a test in parallel, all with the same arena.
+// The method each() runs the rows of a test in parallel, all with the same arena.
 func (f *securityArena) each(t *testing.T, rows map[string]func(*testing.T)) {
 	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func (p *process) address() string { return p.await(`API on http://(\S+)\n`)[1] 
 // admin returns the address of a process's operators' endpoints.
 func (p *process) admin() string { return p.await(`operators' endpoints on http://(\S+)\n`)[1] }
 
-// The method events returns all events of the log as text.
+// The method events() returns all events of the log as text.
 func (f *securityArena) events(t *testing.T) string {
 	t.Helper()
 	log, err := esdb.Open(fmt.Sprintf("esdb://%s?tls=false", f.node()), slog.New(slog.DiscardHandler))
@@ -120,7 +120,7 @@ type caller struct {
 
 var callers atomic.Uint32
 
-// The method anonymous returns a caller without credentials.
+// The method anonymous() returns a caller without credentials.
 func (f *securityArena) anonymous(t *testing.T) *caller { return anonymousAt(t, f.address()) }
 
 func anonymousAt(t *testing.T, at string) *caller {
@@ -138,7 +138,7 @@ func anonymousAt(t *testing.T, at string) *caller {
 	}}
 }
 
-// The method elsewhere returns a caller with the same credentials, but with another
+// The method elsewhere() returns a caller with the same credentials, but with another
 // address of its own. The parameter at is the address of the arena that the new caller
 // calls.
 func (c *caller) elsewhere(at string) *caller {
@@ -287,7 +287,7 @@ func (c *caller) sign(h http.Header, timestamp, method, target string, body []by
 	h.Set("X-Arena-Signature", base64.StdEncoding.EncodeToString(ed25519.Sign(c.key, []byte(message))))
 }
 
-// The method resigned returns an edit that signs a call again, with the given
+// The method resigned() returns an edit that signs a call again, with the given
 // timestamp, method, target and body.
 func (c *caller) resigned(timestamp, method, target, body string) func(*http.Request) {
 	return func(r *http.Request) { c.sign(r.Header, timestamp, method, target, []byte(body)) }
@@ -295,7 +295,7 @@ func (c *caller) resigned(timestamp, method, target, body string) func(*http.Req
 
 var lastStamp atomic.Int64
 
-// The function fresh returns a timestamp that no call has used yet: the current time,
+// The function fresh() returns a timestamp that no call has used yet: the current time,
 // or a little later.
 func fresh() string {
 	for {
@@ -355,7 +355,7 @@ func (r *reply) is(status int, code ...string) *reply {
 	return r
 }
 
-// The method names requires that the response to a rejected call lists a field as
+// The method names() requires that the response to a rejected call lists a field as
 // invalid.
 func (r *reply) names(field string) *reply {
 	r.t.Helper()
@@ -365,7 +365,7 @@ func (r *reply) names(field string) *reply {
 
 func (r *reply) cookies() []*http.Cookie { return (&http.Response{Header: r.header}).Cookies() }
 
-// The method seen returns the response as a string, without the parts that differ
+// The method seen() returns the response as a string, without the parts that differ
 // between calls.
 func (r *reply) seen() string {
 	h := r.header.Clone()

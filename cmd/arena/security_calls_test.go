@@ -74,7 +74,7 @@ func TestSecurityHeavyCalls(t *testing.T) {
 
 var remainingPattern = regexp.MustCompile(`"all";r=(\d+)`)
 
-// The function remaining returns the number of calls that the caller has left in this
+// The function remaining() returns the number of calls that the caller has left in this
 // minute.
 func remaining(r *reply) int {
 	found := remainingPattern.FindStringSubmatch(r.header.Get("RateLimit"))

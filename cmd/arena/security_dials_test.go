@@ -336,7 +336,7 @@ func (f *securityArena) slowTLS(t *testing.T) {
 	require.NotContains(t, <-ended, "timeout", "the arena has hung up")
 }
 
-// The function sending returns a server that writes the first string once, and then
+// The function sending() returns a server that writes the first string once, and then
 // keeps writing the second one. It stops when the arena closes the connection, or after
 // 64 MiB.
 func sending(head, again string) func(net.Conn) string {
@@ -424,7 +424,7 @@ func judgedAtEachDial(t *testing.T) {
 	require.Zero(t, dialled.Load(), "the arena called no bot")
 }
 
-// The method public reads a page repeatedly until holds returns true for it.
+// The method public() reads a page repeatedly until holds returns true for it.
 func (f *securityArena) public(t *testing.T, path string, holds func(page string) bool) {
 	t.Helper()
 	eventually(t, path, func() bool { return holds(string(f.anonymous(t).do("GET", path, nil).is(200).body)) })

@@ -98,7 +98,8 @@ func (f *securityArena) the1201stFile(t *testing.T) {
 	who.do("GET", "/health", nil).is(200)
 }
 
-// The function from sets the header with the addresses that a call claims to come from.
+// The function from() sets the header with the addresses that a call claims to come
+// from.
 func from(addresses string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("X-Forwarded-For", addresses) }
 }

@@ -43,7 +43,7 @@ func pair(t *testing.T) (public ed25519.PublicKey, private ed25519.PrivateKey) {
 	return public, private
 }
 
-// The method proof signs the challenge as docs/protocol.md describes it.
+// The method proof() signs the challenge as docs/protocol.md describes it.
 func (f *securityArena) proof(t *testing.T, private ed25519.PrivateKey, accountID string) string {
 	t.Helper()
 	base, err := url.Parse(f.base())

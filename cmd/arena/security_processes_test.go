@@ -87,7 +87,7 @@ func TestSecurityAcrossProcesses(t *testing.T) {
 	})
 }
 
-// The method knows waits until the caller's process accepts its credentials.
+// The method knows() waits until the caller's process accepts its credentials.
 func (c *caller) knows(t *testing.T) {
 	t.Helper()
 	eventually(t, "the peer knows the caller", func() bool { return c.do("GET", "/me", nil).status == 200 })

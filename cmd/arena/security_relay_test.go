@@ -69,7 +69,7 @@ func publicBot(t *testing.T, flags ...string) string {
 	return gateway.URL
 }
 
-// The function relayed sends the headers of an upgrade request by the arena to a bot,
+// The function relayed() sends the headers of an upgrade request by the arena to a bot,
 // and returns the status of the bot's response.
 func relayed(t *testing.T, bot string, upgrade http.Header) int {
 	t.Helper()

@@ -105,7 +105,7 @@ func TestSecuritySecrecy(t *testing.T) {
 			kind, rest, _ := strings.Cut(rest, " ")
 			switch {
 			case kind == "CardStolen":
-				require.Regexp(t, `^\{"seat":\d,"victim":\d\} `, rest, "only the two seats")
+				require.Regexp(t, `^\{"seat":\d,"victim":\d\} `, rest, "the event contains only the two seats")
 			case strings.HasPrefix(stream, "match-") && kind != "ActionPlayed":
 				require.NotContains(t, rest, "deck")
 				require.NotContains(t, rest, "victory_point")
@@ -151,7 +151,7 @@ func requireNowhere(t *testing.T, pages map[string]string, text string) {
 	}
 }
 
-// The method everything returns the responses to all public GET calls of the API,
+// The method everything() returns the responses to all public GET calls of the API,
 // including their status and headers. It calls each path with existing and with unknown
 // ids.
 func (f *securityArena) everything(t *testing.T, matchID, botID string) map[string]string {
@@ -221,7 +221,8 @@ func (c *caller) glance(target string) string {
 	return res.Status + "\n" + text.String() + string(body)
 }
 
-// The method metrics returns the response of /metrics, one of the operators' endpoints.
+// The method metrics() returns the response of /metrics, one of the operators'
+// endpoints.
 func (f *securityArena) metrics(t *testing.T) string {
 	t.Helper()
 	res, err := http.Get("http://" + f.admin() + "/metrics")

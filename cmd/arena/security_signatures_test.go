@@ -114,7 +114,8 @@ func race(t *testing.T, n int, call func() (*reply, error)) map[int]int {
 	return statuses
 }
 
-// The method raw sends the exact bytes of a request, and returns the response's status.
+// The method raw() sends the exact bytes of a request, and returns the response's
+// status.
 func (c *caller) raw(request string) int {
 	c.t.Helper()
 	conn, err := net.Dial("tcp", c.at)
@@ -166,7 +167,7 @@ func (f *securityArena) theBytesAsReceived(t *testing.T) {
 	}
 	h := http.Header{}
 	key.sign(h, fresh(), "get", "/me", nil)
-	require.Equal(t, 401, key.do("GET", "/me", nil, func(r *http.Request) { r.Header = h }).status, "signed in lower case")
+	require.Equal(t, 401, key.do("GET", "/me", nil, func(r *http.Request) { r.Header = h }).status, "a method that was signed in lower case")
 	require.Empty(t, key.do("GET", "/bots", nil).is(200).json["bots"])
 }
 

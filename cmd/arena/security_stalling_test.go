@@ -33,7 +33,7 @@ func TestSecurityStalling(t *testing.T) {
 		t.Parallel()
 		record := stalledMatch(t, matches.Aborted, 0.15, "--decision-standard", "5s", "--wall-standard", "8s")
 		require.Equal(t, match.WallClock, record.Reason)
-		require.Greater(t, *record.Seats[seatOf(record, "staller")].TimeUsedMs, int64(4_000), "most of the wall clock")
+		require.Greater(t, *record.Seats[seatOf(record, "staller")].TimeUsedMs, int64(4_000), "the staller used most of the wall clock")
 	})
 }
 

@@ -108,7 +108,7 @@ type arena struct {
 	closers   []func() error                             // in the order of opening
 }
 
-// The function open creates all parts and connects them. If it fails, it closes the
+// The function open() creates all parts and connects them. If it fails, it closes the
 // parts that it has opened.
 func open(ctx context.Context, c config, logger *slog.Logger) (*arena, error) {
 	a := &arena{config: c, logger: logger}
@@ -162,7 +162,7 @@ func (a *arena) listen(ctx context.Context, flag, address string) (net.Listener,
 	return l, nil
 }
 
-// The method addresses returns the addresses that the arena listens on, one per line.
+// The method addresses() returns the addresses that the arena listens on, one per line.
 // If a flag sets port 0, these lines are the only place that shows the chosen port,
 // because the base URL may belong to a proxy.
 func (a *arena) addresses() string {
@@ -224,7 +224,7 @@ func (a *arena) openSecrets(ctx context.Context) error {
 	return nil
 }
 
-// openModels opens the read models and creates their runners. The method run starts
+// openModels opens the read models and creates their runners. The method run() starts
 // the runners.
 func (a *arena) openModels(context.Context) error {
 	dir := offline.ProjectionsDir(a.pace.Data)

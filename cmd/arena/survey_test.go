@@ -47,7 +47,7 @@ func surveyOf(v *match.View) *survey {
 	return s
 }
 
-// The method open lists the vertices where the distance rule allows a settlement.
+// The method open() lists the vertices where the distance rule allows a settlement.
 func (s *survey) open() (list []int) {
 	for free := board.AllVertices &^ s.blocked; free != 0; free = free.Rest() {
 		list = append(list, int(free.First()))
@@ -79,7 +79,7 @@ func (s *survey) cities() (list []int) {
 	return list
 }
 
-// The method edges lists the edges where a road may be built. It ignores the road's
+// The method edges() lists the edges where a road may be built. It ignores the road's
 // cost.
 func (s *survey) edges() (list []int) {
 	if s.mine.roads == game.MaxRoads {
@@ -122,7 +122,7 @@ func (s *survey) rate(r board.Resource) uint16 {
 	return uint16(rate)
 }
 
-// The method victims lists the rivals with a town on a hex.
+// The method victims() lists the rivals with a town on a hex.
 func (s *survey) victims(hex int) (list []int) {
 	for _, v := range board.HexVertices[hex] {
 		if town := s.towns[v]; town != nil && town.Seat != s.Seat {
@@ -132,7 +132,8 @@ func (s *survey) victims(hex int) (list []int) {
 	return list
 }
 
-// The method yield returns how many of the 36 possible rolls produce cards at a vertex.
+// The method yield() returns how many of the 36 possible rolls produce cards at a
+// vertex.
 func (s *survey) yield(v int) (pips int) {
 	for _, h := range board.VertexHexes[v] {
 		if h != board.None && s.Board.Hexes[h].Token != nil {

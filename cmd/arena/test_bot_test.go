@@ -107,7 +107,7 @@ func (p *testBot) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// The method open adds a socket to a match, and returns the socket's number.
+// The method open() adds a socket to a match, and returns the socket's number.
 func (p *testBot) open(id string) int {
 	s := p.sit(id)
 	p.mu.Lock()
@@ -166,7 +166,7 @@ func (p *testBot) decide(socket int, r *match.Request) (decision, error) {
 	return decision{r, len(s.answers), answer}, err
 }
 
-// The function timeless encodes a request without its time limits.
+// The function timeless() encodes a request without its time limits.
 func timeless(r match.Request) string {
 	r.DeadlineMs, r.BankMs = 0, nil
 	return string(r.AppendJSON(nil))

@@ -32,8 +32,10 @@ func (p *player) Play(s ladder.Seating) {
 	}
 }
 
-// newTrialPlayer returns a player of trials whose referee differs from the referee of
-// matches only in its surroundings. o are the options of the referee of matches.
+// newTrialPlayer returns a player of trials. o contains the options of the referee of
+// matches. The referee of trials differs as follows: it uses the streams of trials and
+// no beacon, it also finds house bots, and it passes results to a trials.Runner instead
+// of a ladder.
 func (a *arena) newTrialPlayer(o referee.Options) *trialPlayer {
 	p, walls := a.player, map[string]time.Duration{}
 	for mode, m := range o.Modes {

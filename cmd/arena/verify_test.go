@@ -25,7 +25,7 @@ func call(args ...string) (out, errOut string, status int) {
 	return o.String(), e.String(), status
 }
 
-// The function samples writes records to a file, one per line.
+// The function samples() writes records to a file, one per line.
 func samples(t testing.TB, records ...[]byte) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "matches.jsonl")

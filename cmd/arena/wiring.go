@@ -193,7 +193,7 @@ func (d directoryAdapter) house(botID string) bool {
 	return ok && d.Handle(b.OwnerID) == owner.House
 }
 
-// The method names returns the names that the leaderboard shows for a bot and its
+// The method names() returns the names that the leaderboard shows for a bot and its
 // owner.
 func (d directoryAdapter) names(botID string) (name, owner string, ok bool) {
 	b, ok := d.Bot(botID)

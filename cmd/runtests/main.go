@@ -64,7 +64,7 @@ func newSuite(ctx context.Context, race []string) (*suite, error) {
 	return s, err
 }
 
-// The method list returns the packages that match the patterns and have tests, and
+// The method list() returns the packages that match the patterns and have tests, and
 // stores their folders.
 func (s *suite) list(ctx context.Context, patterns ...string) (packages []string, err error) {
 	out, err := goOutput(ctx, append([]string{"list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}\t{{.Dir}}{{end}}"}, patterns...)...)
@@ -77,8 +77,8 @@ func (s *suite) list(ctx context.Context, patterns ...string) (packages []string
 	return packages, err
 }
 
-// The method once runs the suite as make test does. It shows the failures again at the
-// end.
+// The method once() runs the suite as make test does. It shows the failures again at
+// the end.
 func (s *suite) once(ctx context.Context) (failed bool, err error) {
 	r := newReport(os.Stdout, len(s.all)+len(s.race))
 	err = r.run(ctx, conditions{}, s.all)

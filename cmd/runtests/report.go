@@ -79,7 +79,7 @@ func (r *report) run(ctx context.Context, c conditions, packages []string) error
 	return r.read(ctx, c, cmd)
 }
 
-// The method read starts a command that prints events in the format of go test -json,
+// The method read() starts a command that prints events in the format of go test -json,
 // and adds the events to the report.
 func (r *report) read(ctx context.Context, c conditions, cmd *exec.Cmd) error {
 	var stderr strings.Builder
@@ -184,9 +184,9 @@ func (r *report) addPackage(c conditions, e event) {
 	}
 }
 
-// The method unfinished returns the output of a package's unfinished tests, followed by
-// the package's output outside tests. After a panic in another goroutine, go test does
-// not report the end of the running tests, so they are unfinished.
+// The method unfinished() returns the output of a package's unfinished tests, followed
+// by the package's output outside tests. After a panic in another goroutine, go test
+// does not report the end of the running tests, so they are unfinished.
 func (r *report) unfinished(pkg string) (output []string) {
 	for key, lines := range r.output {
 		if key.pkg == pkg && key.name != "" {
@@ -196,7 +196,7 @@ func (r *report) unfinished(pkg string) (output []string) {
 	return append(output, r.output[test{pkg: pkg}]...)
 }
 
-// The method counts returns, as text, how many tests ran, failed and were skipped.
+// The method counts() returns, as text, how many tests ran, failed and were skipped.
 func (r *report) counts() string {
 	text := fmt.Sprintf("%d tests run, %d failed, %d skipped", r.passed+r.failed, r.failed, r.skipped)
 	outside := 0
@@ -211,7 +211,7 @@ func (r *report) counts() string {
 	return text
 }
 
-// The method excerpts returns an excerpt of each failure.
+// The method excerpts() returns an excerpt of each failure.
 func (r *report) excerpts() string {
 	var text strings.Builder
 	for _, f := range r.failures {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The function reported adds lines of go test -json to a new report.
+// The function reported() adds lines of go test -json to a new report.
 func reported(t *testing.T, c conditions, lines string) (r *report, progress *strings.Builder) {
 	t.Helper()
 	progress = &strings.Builder{}

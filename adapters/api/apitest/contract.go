@@ -111,8 +111,8 @@ type Answer struct {
 	Body   []byte
 }
 
-// The function closed changes an object's schema to reject fields that the schema does
-// not list.
+// The function closed() changes an object's schema to reject fields that the schema
+// does not list.
 func closed(schema any) {
 	s, ok := schema.(map[string]any)
 	if !ok {
@@ -128,7 +128,7 @@ func closed(schema any) {
 	closed(s["items"])
 }
 
-// The function chosen rewrites the schema of a union so that the validator tries only
+// The function chosen() rewrites the schema of a union so that the validator tries only
 // the schema that the discriminator names. The result is the same as if it tried all of
 // them, but the check is faster.
 func chosen(s map[string]any) {
@@ -277,7 +277,7 @@ func (c *Contract) Schema(at string) (*jsonschema.Schema, error) {
 	return s, err
 }
 
-// Operations calls the function each once for every described operation.
+// Operations passes every described operation to the function each.
 func (c *Contract) Operations(each func(path, method string, op Operation)) {
 	for path, methods := range c.paths {
 		for method, op := range methods {

@@ -33,7 +33,7 @@ type Operation struct {
 	ID, Method, Path string // Path as OpenAPI writes it: /bots/{id}
 	Status           int    // status of a successful answer
 	Request          binding.Binding
-	Answer           reflect.Type // encoded as JSON; nil: none
+	Answer           reflect.Type // type of a JSON response; nil: none
 	Text             string       // the content type of a text response; empty: none
 	Scope            owner.Scope  // the scope that the caller needs; empty: none
 	Session          bool         // the caller needs a session
@@ -204,8 +204,8 @@ func (d *Document) parameter(in string, p binding.Parameter) *huma.Param {
 
 func (d *Document) schemas() huma.Registry { return d.api.Components.Schemas }
 
-// The function headers returns references to the headers that every response has, and
-// to the additional headers in more. openapi.yaml describes them.
+// The function headers() returns references to the headers that every response has, and
+// to the additional headers in more. The file openapi.yaml describes all these headers.
 func headers(more ...string) map[string]*huma.Param {
 	all := map[string]*huma.Param{}
 	for _, name := range append(more, "X-Request-Id", "RateLimit-Policy", "RateLimit") {

@@ -87,8 +87,8 @@ func errorsOf(o Operation) []error {
 	return append(list, ownErrors[o.ID]...)
 }
 
-// The method refusals returns descriptions of an endpoint's error responses by status,
-// with an example of each problem code.
+// The method refusals() returns descriptions of an endpoint's error responses by
+// status, with an example of each problem code.
 func (d *Document) refusals(o Operation) map[string]*huma.Response {
 	schema := d.schemas().Schema(reflect.TypeFor[rest.Problem](), true, "")
 	responses := map[string]*huma.Response{}

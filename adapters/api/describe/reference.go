@@ -40,7 +40,7 @@ func referencePage(doc *huma.OpenAPI) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// The function tagged returns the operations with a tag, in the order of their paths.
+// The function tagged() returns the operations with a tag, in the order of their paths.
 func tagged(doc *huma.OpenAPI, tag string) []*huma.Operation {
 	var list []*huma.Operation
 	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {

@@ -190,8 +190,8 @@ func refine(s *huma.Schema, property string, keywords yaml.Node) error {
 // unknown field is an error.
 func isRequest(name string) bool { return strings.HasSuffix(name, "Input") || name == "ResourceCounts" }
 
-// The function plain removes two rules that huma adds to every type: that an array may
-// be null, and that an object has no other fields. If strict is true, as it is for
+// The function plain() removes two rules that huma adds to every type: that an array
+// may be null, and that an object has no other fields. If strict is true, as it is for
 // requests, the second rule stays.
 func plain(s *huma.Schema, strict bool) {
 	if s == nil {

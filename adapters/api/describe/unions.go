@@ -8,14 +8,14 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// actionSchemas contains the schema of the action by the decision's kind.
+// actionSchemas maps each kind of decision to the name of its action's schema.
 var actionSchemas = map[string]string{
 	"setup": "SetupAction", "turn": "TurnAction", "discard": "DiscardAction", "bandit": "BanditAction", "trade": "TradeResponse",
 }
 
 // splitByKind replaces an object schema by a union of one schema for each kind of
-// decision. There, the property has the schema of that kind's action. The names
-// begin with the kind, such as TurnActionData.
+// decision. In each new schema, the property has the schema of that kind's action. The
+// names of the new schemas begin with the kind, such as TurnActionData.
 func splitByKind(r huma.Registry, name, property string) {
 	whole := r.Map()[name]
 	union := &huma.Schema{
@@ -36,9 +36,9 @@ func splitByKind(r huma.Registry, name, property string) {
 	r.Map()[name] = union
 }
 
-// splitAborted gives the points of aborted matches a schema of their own. A point of
-// a completed match has no reason. A point of an aborted match has no placement and
-// no rating.
+// In a bot's history, splitAborted gives the points of aborted matches a separate
+// schema. A point of a completed match has no reason. A point of an aborted match has
+// no placement and no rating.
 func splitAborted(r huma.Registry) {
 	const reason = "reason"
 	result := []string{"placement", "rating", "mu", "sigma"}

@@ -80,9 +80,9 @@ func New(l Limits, trusted []netip.Prefix, now func() time.Time) *Limiter {
 	}
 }
 
-// sinceStart returns the current time on the clock of the windows. That clock starts at
-// one span when the limiter is created, so subtracting a span never gives a negative
-// time.
+// sinceStart returns the current time on the clock of the windows. When the limiter is
+// created, that clock already shows one span, so subtracting a span never gives a
+// negative time.
 func (l *Limiter) sinceStart() time.Duration { return max(0, l.now().Sub(l.began)) + span }
 
 var poolSeed = maphash.MakeSeed()
@@ -193,6 +193,6 @@ func separated(list []byte) []byte {
 	return list
 }
 
-// The function seconds returns d in seconds. It rounds up, so that a caller who waits
+// The function seconds() returns d in seconds. It rounds up, so that a caller who waits
 // that long is accepted.
 func seconds(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()))) }

@@ -36,9 +36,10 @@ func (s stamp) has(b int) bool { return Class(s).has(b) }
 // (docs/adr/0015-an-exact-window-for-rate-limits.md).
 //
 // The memory of a window is bounded. For each caller, it stores at most one stamp for
-// each call that the limits allow, plus the stamps of one heavy call. Once there are
-// maxKeys callers, new callers share keys. A window never forgets a caller that made a
-// call within the last span. It drops the other callers a whole map at a time.
+// each call that the limits allow, plus the stamps of one heavy call, which counts as
+// several calls. Once there are maxKeys callers, new callers share keys. A window never
+// forgets a caller that made a call within the last span. It drops the other callers a
+// whole map at a time.
 type window[K comparable] struct {
 	limits [classes]int // number of calls in a span; 0 means no limit
 	keys   int          // maxKeys, except in tests
@@ -75,8 +76,8 @@ type quota struct {
 // the other limits. So a client that waits is accepted, even if another client with the
 // same address or account keeps calling.
 //
-// A call is accepted if at least one call is left, even if n is greater than what is
-// left. The caller must then wait until enough of its calls have stopped counting.
+// A call is accepted if at least one call is left, even if fewer than n calls are left.
+// The caller must then wait until enough of its calls have stopped counting.
 func (w *window[K]) take(key K, c Class, n int, at time.Duration) taken {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,7 +92,7 @@ func (w *window[K]) take(key K, c Class, n int, at time.Duration) taken {
 		}
 	}
 	if t.over != 0 {
-		n = 1 // a refused call costs the arena nothing, so it is not heavy
+		n = 1 // a refused call costs the arena nothing, so it counts as a single call
 	}
 	if counted := c &^ t.over; counted != 0 {
 		t.stamp = newStamp(w.now, counted)

@@ -221,7 +221,7 @@ func TestTooManyCallers(t *testing.T) {
 	require.Equal(t, AnyCall, w.take(at("203.0.9.9"), AnyCall, 1, span).over, "the addresses of a /16 share a key")
 	require.Zero(t, w.take(at("198.51.100.3"), AnyCall, 1, span).over)
 	for range 3 {
-		require.Zero(t, w.take(at("2001:db8::1"), AnyCall, 1, span).over, "all others share the last key")
+		require.Zero(t, w.take(at("2001:db8::1"), AnyCall, 1, span).over, "all other callers share the last key")
 	}
 	require.Equal(t, AnyCall, w.take(at("2001:db9::1"), AnyCall, 1, span).over)
 	require.LessOrEqual(t, len(w.young)+len(w.old), 10)

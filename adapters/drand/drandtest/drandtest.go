@@ -32,7 +32,7 @@ const (
 	Down                  // every response has status 503
 	Slow                  // the relay does not respond until the client cancels its request
 	Oversized             // responses are too long
-	Redirecting           // redirects to another host
+	Redirecting           // responses are redirects to another host
 )
 
 // oldRounds is the distance, in rounds, between the requested round and the round that

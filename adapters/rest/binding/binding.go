@@ -121,7 +121,8 @@ func (b Binding) bindQuery(in reflect.Value, raw string) []rest.FieldError {
 	return faults
 }
 
-// The function unknown returns an error for each name in given that is not a parameter.
+// The function unknown() returns an error for each name in given that is not a
+// parameter.
 func unknown[V any](in string, given map[string]V, parameters []Parameter) []rest.FieldError {
 	var faults []rest.FieldError
 	for _, name := range slices.Sorted(maps.Keys(given)) {

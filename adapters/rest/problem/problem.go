@@ -3,7 +3,7 @@
 // codes. [Of] uses the API's own table. docs/errors.md lists the codes of that
 // table for callers.
 //
-// If an error is not in the table, the caller only sees "internal error". The service
+// If an error is not in the table, the caller sees only "internal error". The service
 // logs the cause.
 package problem
 
@@ -216,7 +216,7 @@ func invalidInput(code string, e *InvalidInput) rest.Problem {
 }
 
 // detailOf returns the error's own detail if it has one, and the message of kind
-// otherwise. It leaves out the text of wrapping errors, which is only meant for the
+// otherwise. It leaves out the text of wrapping errors, which is meant only for the
 // service's log.
 func detailOf(err, kind error) string {
 	var d *detailed

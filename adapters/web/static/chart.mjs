@@ -7,8 +7,8 @@ const width = 420;
 const height = 212;
 const tall = 170; // height of the bars of dice, which have numbers above and below
 
-// LineChart draws values(i, seat) for frames 0..n-1, on a scale up to at least top. Lines
-// differ in color and dashes, and end in the mark of their seat.
+// LineChart draws values(i, seat) for frames 0..n-1, on a scale that reaches at least
+// top. Lines differ in color and dashes, and end in the mark of their seat.
 export class LineChart {
   constructor(title, seats, values, top = 2) {
     this.values = values;
@@ -16,7 +16,8 @@ export class LineChart {
     this.least = top;
     this.lines = Array.from({ length: seats }, (_, s) => svg('path', { class: `line seat-${s}` }));
     this.tips = Array.from({ length: seats }, (_, s) => svg('use', { href: `#hx-mark-${s}`, class: `tip seat-${s}` }));
-    // The veil hides the future. Only the compositor moves it, so a step costs no paint.
+    // The veil hides the part of the lines after the current frame. A browser can move
+    // it without painting the chart again.
     this.veil = document.createElement('div');
     this.veil.className = 'veil';
     this.scale = svg('g', { class: 'scale' });

@@ -5,11 +5,12 @@ import { canonical, isObject, parse, same } from './verify-json.mjs';
 import { leafHash, pair, readHead, rootOf, signed, unbase64 } from './verify-log.mjs';
 import { Differs } from './verify-match.mjs';
 
-// checkSeating compares a record with its seating in the ladder's signed tree. It returns
-// {note, checkpoint, valid}: the head of the proof, the newest head of the tree, and
-// whether the platform key signed the head of the proof (null if this browser does not
-// support Ed25519). expected tells why the arena must publish the tree, or is null.
-// checkSeating returns null only if expected is null and the arena publishes no tree.
+// checkSeating compares a record with its seating in the ladder's signed tree. It
+// returns {note, checkpoint, valid}: the head of the proof, the newest head of the
+// tree, and whether the platform key signed the head of the proof (null if this browser
+// does not support Ed25519). The parameter expected tells why the arena must publish
+// the tree, or is null. checkSeating returns null only if expected is null and the
+// arena publishes no tree.
 export async function checkSeating({ id, mode, commitment, proof }, platformKey, expected, ask) {
   const published = await askFor(mode, proof.revision, expected, ask);
   if (published === null) return null;
@@ -66,8 +67,8 @@ function readProof(text) {
 
 // proofFromTiles computes the proof that the tree of `from` entries is the beginning of
 // the tree of `to` entries (RFC 6962, 2.1.2), from the tiles of the latter. It does not
-// trust the tiles: the function continues checks the proof. It returns null if a tile is
-// missing.
+// trust the tiles: the caller must check the proof with continues(). It returns null if
+// a tile is missing.
 export async function proofFromTiles(from, to, mode, get) {
   const tiles = new Map();
   const tile = (level, n) => {

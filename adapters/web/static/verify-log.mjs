@@ -54,8 +54,8 @@ export async function continues(earlier, later, hashes) {
   return last === 0n && hex(old) === hex(earlier.root) && hex(root) === hex(later.root);
 }
 
-// readHead parses a signed note. It does not check the signature: the function signed
-// does. The argument log is 'log' for the log of results, and 'ladder' for the tree of the
+// readHead parses a signed note. It does not check the signature; signed() does. The
+// argument log is 'log' for the log of results, and 'ladder' for the tree of the
 // ladder's events.
 export function readHead(note, mode, log = 'log') {
   const end = note.indexOf('\n\n');

@@ -31,7 +31,7 @@ const is32 = (v) => typeof v === 'string' && /^[0-9a-f]{64}$/.test(v);
 const list = (v, of) => Array.isArray(v) && v.every(of);
 const text = (v) => typeof v === 'string';
 
-// Match checks one record. checked counts the compared values by name.
+// Match checks one record. Its field checked counts the compared values by name.
 export class Match {
   constructor(record) {
     need(isObject(record), 'not an object');
@@ -47,7 +47,7 @@ export class Match {
     for (const name of ['strikes', 'thinking', 'resigned']) this[name] = new Array(this.n).fill(name === 'resigned' ? false : 0);
   }
 
-  // verify throws the first difference and returns the number of events. The optional
+  // verify returns the number of events, or throws the first difference. The optional
   // evidence is the platform key in base64 and the arena's seed keys.
   async verify({ platformKey = '', seedKeys = [] } = {}) {
     if ((this.r.proof ?? null) !== null) await this.chance(this.r.proof, platformKey, seedKeys);

@@ -5,7 +5,8 @@ import { proofFromTiles } from './verify-ladder.mjs';
 import { base64, continues, readHead, signed, unbase64 } from './verify-log.mjs';
 import { parse } from './verify-json.mjs';
 
-// Each mode has two logs: log contains the results, ladder all events of the ladder.
+// Each mode has two logs. The one named log contains the results, and the one named
+// ladder contains all events of the ladder.
 const logs = {
   log: { name: 'log of results', head: (mode) => `/log/${mode}/head`, prove: proofFromArena },
   ladder: { name: 'ladder', head: (mode) => `/ladder/${mode}/checkpoint`, prove: proofFromTiles },

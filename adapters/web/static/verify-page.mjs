@@ -6,8 +6,8 @@ import { load, store } from './verify-memory.mjs';
 const verified = 'Verified in your browser';
 const advice = 'This checker comes from the arena itself. To check without trusting the arena, use `arena verify`, or write a checker from docs/audit.md.';
 
-// sharesIn says whose shares went into a seed. house contains the ids of the house bots.
-// They do not count, because the house may know their secrets.
+// sharesIn says whose shares went into a seed. house contains the ids of the house
+// bots. They do not count, because the arena may know their secrets.
 export function sharesIn({ beacon, bots }, house) {
   if (beacon) return 'the beacon';
   const n = bots.filter((id) => !house.includes(id)).length;

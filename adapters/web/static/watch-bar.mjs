@@ -7,7 +7,8 @@ const lanes = ['build', 'city', 'trade', 'robbery', 'award', 'strike', 'talk'];
 const speeds = [1, 2, 4, 8, 16, 32];
 
 export class Bar {
-  // on: go(i), step(n), turn(n), play(), speed(n), view(name), result(), live().
+  // on contains the callbacks go(i), step(n), turn(n), play(), speed(n), view(name),
+  // result(), live().
   constructor(root, on) {
     this.root = root;
     this.on = on;

@@ -14,8 +14,9 @@ export class Source {
   // first reads the first frames of a match.
   first() { return this.get(`${this.path}?after=0&limit=${firstPageSize}`); }
 
-  // pages yields the responses with the frames after a seq, one page at a time. seat
-  // chooses whose hands the frames show: "" (none), "0" to "3", or "all".
+  // pages yields the responses with the frames after a seq, one page at a time. The
+  // parameter seat chooses whose hands the frames show: "" (none), "0" to "3", or
+  // "all".
   async *pages(after = 0, seat = '') {
     const view = seat === '' ? '' : `&seat=${seat}`;
     for (;;) {

@@ -55,8 +55,8 @@ class Watch {
     return undefined;
   }
 
-  // open reads the first frames of an ended match. complete reads the remaining frames
-  // when the reader touches the bar or moves to another event.
+  // open reads the first frames of an ended match. The method complete() reads the
+  // remaining frames when the reader touches the bar or moves to another event.
   async open() {
     const first = await this.source.first();
     this.line = new Timeline(first.board, first.frames[0].seatCount);
@@ -126,7 +126,7 @@ class Watch {
     return true;
   }
 
-  // go shows a frame. moving animates its new pieces.
+  // go shows a frame. If moving is true, it animates the new pieces.
   go(to, moving = false) {
     if (to >= this.line.length && this.loading) {
       this.wanted = to;

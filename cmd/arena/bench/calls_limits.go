@@ -41,7 +41,7 @@ func (q *quotas) add(h http.Header) {
 	}
 }
 
-// The method spent reports whether the next call of the address may exceed a limit.
+// The method spent() reports whether the next call of the address may exceed a limit.
 func (q *quotas) spent() bool {
 	for name, left := range q.left {
 		if left < q.limits[name]/2 {

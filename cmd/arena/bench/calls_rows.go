@@ -44,7 +44,7 @@ func (r callRow) method() string { method, _, _ := strings.Cut(r.what, " "); ret
 
 func fixed(path string) func(int) string { return func(int) string { return path } }
 
-// The method rows lists the calls, in the order of callsReport.Rows. It returns an
+// The method rows() lists the calls, in the order of callsReport.Rows. It returns an
 // error if the OpenAPI document has an operation that no row measures.
 func (b *callsBench) rows(ctx context.Context) ([]callRow, error) {
 	operations, err := b.operations(ctx)
@@ -83,7 +83,7 @@ type operation struct {
 	signed bool   // it needs credentials
 }
 
-// The method operations returns the operations in the OpenAPI document.
+// The method operations() returns the operations in the OpenAPI document.
 func (b *callsBench) operations(ctx context.Context) ([]operation, error) {
 	caller := b.newCaller()
 	defer caller.CloseIdleConnections()
@@ -110,8 +110,8 @@ func (b *callsBench) operations(ctx context.Context) ([]operation, error) {
 	return list, nil
 }
 
-// The method unauthenticated returns a call to an operation that needs credentials. The
-// call names a registered key, but its signature is wrong.
+// The method unauthenticated() returns a call to an operation that needs credentials.
+// The call names a registered key, but its signature is wrong.
 func (b *callsBench) unauthenticated(name string) callRow {
 	_, path, _ := strings.Cut(name, " ")
 	path = strings.NewReplacer("{id}", b.history.bots[0].BotID, "{matchId}", b.ended[0]).Replace(path)
@@ -187,7 +187,7 @@ func (b *callsBench) publicCalls() []callRow {
 	}
 }
 
-// The method pages lists the web pages, and other paths that are not in the OpenAPI
+// The method pages() lists the web pages, and other paths that are not in the OpenAPI
 // document. Pages that need a session redirect these callers.
 func (b *callsBench) pages() []callRow {
 	bot, running := b.history.bots[0].BotID, b.running[0].id()

@@ -139,7 +139,7 @@ func ownMB() (float64, error) {
 	return residentMB(os.Getpid())
 }
 
-// The function read returns a step that reads as many events as one stream contains.
+// The function read() returns a step that reads as many events as one stream contains.
 func read(events iter.Seq2[eventstore.Recorded, error]) func() error {
 	return func() error {
 		n, err := count(events, nil)

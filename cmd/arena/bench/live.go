@@ -44,7 +44,7 @@ type liveReport struct {
 	EventsPerSecond float64 `json:"eventsPerSecond"`
 	Frames          int     `json:"frames"` // frames that were read
 	FramesPerSecond float64 `json:"framesPerSecond"`
-	AppendP99Ms     float64 `json:"appendP99Ms"` // time from an append to its acknowledgment
+	AppendP99Ms     float64 `json:"appendP99Ms"` // time from an append to its acknowledgement
 	latency
 	Missed            int     `json:"missed"` // frames that slow readers skipped
 	Ends              int     `json:"ends"`   // readers that received the end of their match
@@ -252,7 +252,7 @@ func openStream(ctx context.Context, caller *http.Client, url string) (*liveRead
 	return r, nil
 }
 
-// The method read handles lines until enough returns true or the stream ends.
+// The method read() handles lines until enough returns true or the stream ends.
 func (r *liveReader) read(enough func() bool) error {
 	for !enough() && r.lines.Scan() {
 		if err := r.line(r.lines.Bytes()); err != nil {

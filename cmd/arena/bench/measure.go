@@ -49,7 +49,7 @@ func inOrder(steps ...func() error) error {
 	return nil
 }
 
-// The function into returns a step that stores the result of f.
+// The function into() returns a step that stores the result of f.
 func into[T any](result *T, f func() (T, error)) func() error {
 	return func() (err error) {
 		*result, err = f()
@@ -57,7 +57,7 @@ func into[T any](result *T, f func() (T, error)) func() error {
 	}
 }
 
-// The function timed returns a step that calls f and stores how long the call took.
+// The function timed() returns a step that calls f and stores how long the call took.
 func timed(took *float64, unit time.Duration, f func() error) func() error {
 	return func() error {
 		begun := time.Now()

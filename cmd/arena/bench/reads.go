@@ -114,7 +114,7 @@ func (b *readsBench) size(ctx context.Context, n int) (r sizeReport, err error) 
 	return r, err
 }
 
-// The function without returns a step that moves a folder away, runs f, and then
+// The function without() returns a step that moves a folder away, runs f, and then
 // restores the folder.
 func without(dir string, f func() error) func() error {
 	return func() (err error) {

@@ -17,7 +17,7 @@ import (
 )
 
 // These constants limit how long a log may take to respond when a command starts. The
-// limit for the embedded node is longer: it runs in this process, so only a busy
+// limit for the embedded node is longer: the node runs in this process, so only a busy
 // machine can delay it.
 const (
 	answerTime         = 10 * time.Second

@@ -72,7 +72,7 @@ func (c serveCmd) serve(ctx context.Context, out io.Writer, logger *slog.Logger)
 	return errors.Join(g.Wait(), closed)
 }
 
-// The function stopped wraps the error of a node that stopped unexpectedly.
+// The function stopped() wraps the error of a node that stopped unexpectedly.
 func stopped(err error) error {
 	if err != nil {
 		err = fmt.Errorf("the node stopped: %w", err)
@@ -80,8 +80,8 @@ func stopped(err error) error {
 	return err
 }
 
-// listeners holds a node's listeners. feed is for clients that append to a
-// read-only node. feed and admin may be nil.
+// listeners holds a node's listeners. The listener feed is for clients that append to a
+// read-only node. The fields feed and admin may be nil.
 type listeners struct{ clients, feed, admin net.Listener }
 
 func (c serveCmd) listen(ctx context.Context) (l listeners, err error) {
@@ -135,7 +135,7 @@ func (l listeners) close() (err error) {
 	return err
 }
 
-// The method more returns one line for each of the listeners feed and admin.
+// The method more() returns one line for each of the listeners feed and admin.
 func (l listeners) more() (text string) {
 	if l.feed != nil {
 		text = fmt.Sprintf("feed endpoint on esdb://%s?tls=false\n", l.feed.Addr())

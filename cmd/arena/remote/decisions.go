@@ -79,7 +79,7 @@ func (d *received) UnmarshalJSON(b []byte) error {
 // MarshalJSON implements json.Marshaler.
 func (d received) MarshalJSON() ([]byte, error) { return d.raw, nil }
 
-// The method failed reports whether a decision caused a strike.
+// The method failed() reports whether a decision caused a strike.
 func (d received) failed() bool { return d.Outcome != frames.Played }
 
 // keepFailed removes the played decisions from a response.
@@ -103,7 +103,7 @@ func (s *session) printLog(w io.Writer, matchID string, list decisionList) {
 	}
 }
 
-// The function took says how long a decision took, and how much time the bot had.
+// The function took() says how long a decision took, and how much time the bot had.
 func took(d rest.Decision) string {
 	if d.Request == nil {
 		return strconv.FormatInt(d.ElapsedMs, 10) + " ms"

@@ -23,7 +23,7 @@ const (
 	quietTime = 60 * time.Second
 	// maxEventLine is the maximum length of a line of a stream, in bytes.
 	maxEventLine = 1 << 20
-	// firstRetry and lastRetry limit the wait before the next try, which doubles.
+	// The wait before a retry doubles each time, from firstRetry up to lastRetry.
 	firstRetry = time.Second
 	lastRetry  = 30 * time.Second
 )
@@ -42,7 +42,7 @@ type eventStream struct {
 // record is one server-sent event. Empty fields were not sent.
 type record struct{ event, id, data string }
 
-// fatal is an error that another try cannot repair.
+// fatal is an error after which another try cannot succeed.
 type fatal struct{ error }
 
 // read opens the stream and calls handle for each record, until the stream ends or
@@ -61,7 +61,7 @@ func (s *eventStream) read(ctx context.Context, handle func(context.Context, rec
 	lines.Buffer(nil, maxEventLine)
 	var r record
 	for lines.Scan() {
-		quiet.Stop() // handle may take longer
+		quiet.Stop() // handle may take longer than quietTime
 		name, value, _ := strings.Cut(lines.Text(), ": ")
 		switch name {
 		case "event":
@@ -102,9 +102,9 @@ func (s *eventStream) open(ctx context.Context) (*http.Response, error) {
 	return c.Open(ctx, http.MethodGet, s.path, nil)
 }
 
-// pause says why a try failed, and waits before the next one, longer each time. It
-// returns an error if another try cannot help. what describes the failure if err is
-// nil. If ctx ends, pause returns early.
+// pause prints why a try failed, and waits before the next one. The waits grow up to
+// lastRetry. If another try cannot help, pause returns an error. The parameter what
+// describes the failure if err is nil. If ctx ends, pause returns early.
 func (s *eventStream) pause(ctx context.Context, what string, err error, wait *time.Duration) error {
 	var end *fatal
 	var refusal *client.Refusal

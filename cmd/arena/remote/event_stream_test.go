@@ -37,7 +37,7 @@ func TestTryContinuesABrokenStream(t *testing.T) {
 	require.Equal(t, "the stream of the trial ended; trying again in 1s\n", errs.String())
 }
 
-// A refusal that another try cannot repair ends the command.
+// A refusal after which another try cannot succeed ends the command.
 func TestTryStopsAtARefusal(t *testing.T) {
 	arena := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) }))
 	defer arena.Close()

@@ -165,7 +165,7 @@ func (s *session) showRefusal(r *client.Refusal) {
 	}
 }
 
-// The method credentials chooses the credentials for a call. Its first choice is the
+// The method credentials() chooses the credentials for a call. Its first choice is the
 // key that the flags name. The second is the profile's key, if that key has the scope.
 // The third is the session, which has every scope.
 func (s *session) credentials(scope owner.Scope) (client.Options, error) {

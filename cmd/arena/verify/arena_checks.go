@@ -128,7 +128,7 @@ func withoutArena(r *audit.Report) {
 	}
 }
 
-// The method unused returns an error if the head that --head names was not compared,
+// The method unused() returns an error if the head that --head names was not compared,
 // because no match has the mode of that head.
 func (a *arenaChecks) unused() error {
 	if s := a.saved; s != nil && s.tree == ladderTree && a.trees[s.mode] == nil {
@@ -137,8 +137,9 @@ func (a *arenaChecks) unused() error {
 	return a.signed.unused()
 }
 
-// The method owners finds out which of the bots that sent a nonce belong to the house.
-// It reads the leaderboard, which shows the owner of every bot with a rated match.
+// The method owners() finds out which of the bots that sent a nonce belong to the
+// house. It reads the leaderboard, which shows the owner of every bot with a rated
+// match.
 func (a *arenaChecks) owners(ctx context.Context, r *audit.Record) error {
 	for _, bot := range r.NoncedBots() {
 		if _, known := a.house[bot]; known {

@@ -62,7 +62,7 @@ func fetchSeedKeys(ctx context.Context, c calls) (map[string]audit.SeedKey, erro
 	return keys, nil
 }
 
-// The method beacons returns the chain that --beacon-chain names. The flag contains
+// The method beacons() returns the chain that --beacon-chain names. The flag contains
 // only the hash and the key of a chain. The period and the first round come from the
 // arena, which is safe because the hash commits to them. If the arena does not supply
 // them, verify does not check the times of rounds.

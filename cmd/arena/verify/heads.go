@@ -48,8 +48,8 @@ func openHeads(key ed25519.PublicKey, remember bool) (heads, error) {
 
 func (h heads) path(tree, mode string) string { return filepath.Join(h.folder, tree+"-"+mode) }
 
-// openHead checks the signature of a mode's head. tree names the tree that the head
-// belongs to.
+// openHead checks the signature of a mode's head. The parameter tree names the tree
+// that the head belongs to.
 func openHead(tree string, signed []byte, mode string, key ed25519.PublicKey) (signedlog.Head, error) {
 	if tree == ladderTree {
 		return signedlog.OpenLadder(signed, mode, key)
@@ -57,7 +57,7 @@ func openHead(tree string, signed []byte, mode string, key ed25519.PublicKey) (s
 	return signedlog.Open(signed, mode, key)
 }
 
-// The method read returns the remembered head of a tree, or nil if no head is stored.
+// The method read() returns the remembered head of a tree, or nil if no head is stored.
 func (h heads) read(tree, mode string) (*remembered, error) {
 	if h.folder == "" {
 		return nil, nil //nolint:nilnil // if no head is stored, any head is valid

@@ -128,7 +128,7 @@ func (l *ladderCheck) run(ctx context.Context) error {
 	return nil
 }
 
-// The method open opens the log and the arena that the flags name. If no flag names
+// The method open() opens the log and the arena that the flags name. If no flag names
 // one, it opens the default arena. Always call closeLog.
 func (l *ladderCheck) open(ctx context.Context) (closeLog func(), err error) {
 	if l.log, closeLog, err = openLog(ctx, l.EventStore); err == nil {
@@ -219,7 +219,7 @@ func (l *ladderCheck) openTree(ctx context.Context) (*tree, *signedLogs, error) 
 	return t, signed, cmp.Or(err, l.differs(t.head.Size, d))
 }
 
-// The method differs turns a difference in a tree into an error about the ladder. It
+// The method differs() turns a difference in a tree into an error about the ladder. It
 // returns nil if there is no difference.
 func (l *ladderCheck) differs(revision uint64, d *audit.Difference) error {
 	if d == nil {
@@ -276,7 +276,7 @@ func (l *ladderCheck) fold(ctx context.Context, folded *audit.Ladder, t *tree, s
 	return cmp.Or(err, l.differs(t.head.Size, d))
 }
 
-// The method events yields the events of the log. Without a log, it yields the events
+// The method events() yields the events of the log. Without a log, it yields the events
 // that the arena serves.
 func (l *ladderCheck) events(ctx context.Context, t *tree) iter.Seq2[ladderEvent, error] {
 	if l.log != nil {
@@ -359,7 +359,7 @@ var warnings = map[string]string{
 	audit.Backdated:     "have an earlier tick than the previous seating: the arena may have known their rounds",
 }
 
-// The method rests lists the distinct rest times.
+// The method rests() lists the distinct rest times.
 func (r ladderReport) rests() (list []string) {
 	for _, ms := range r.Rests {
 		list = append(list, (time.Duration(ms) * time.Millisecond).String())
@@ -367,7 +367,7 @@ func (r ladderReport) rests() (list []string) {
 	return list
 }
 
-// The method causes lists the voided matches by cause.
+// The method causes() lists the voided matches by cause.
 func (r ladderReport) causes() string {
 	var list []string
 	for _, why := range slices.Sorted(maps.Keys(r.Voids)) {

@@ -123,8 +123,8 @@ func eventsInLog(ctx context.Context, log eventstore.Log, mode string, size uint
 	}
 }
 
-// fold adds events to l. It calls the function after for each event that does not
-// differ. total is the number of events.
+// fold adds events to l. It calls after() for each event that does not differ. total is
+// the number of events.
 func fold(l *audit.Ladder, mode string, total uint64, errOut io.Writer, events iter.Seq2[ladderEvent, error], after func(ladderEvent) error) error {
 	p := progress.New(errOut, "events")
 	defer p.Finish()

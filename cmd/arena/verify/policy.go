@@ -62,7 +62,7 @@ func readPolicy(file string) (*policy, error) {
 	return p, nil
 }
 
-// The function fields splits a line of a policy into fields, without the line's
+// The function fields() splits a line of a policy into fields, without the line's
 // comment.
 func fields(line string) []string {
 	line, _, _ = strings.Cut(line, "#")
@@ -122,8 +122,8 @@ func (p *policy) check(signed []byte, origin string, key ed25519.PublicKey) ([]c
 	return present, fmt.Errorf("%w; missing: %s", errQuorum, strings.Join(missing, ", "))
 }
 
-// The method cosignatures lists the valid cosignatures of the policy's witnesses. log
-// is the verifier of the log, which signed every checkpoint.
+// The method cosignatures() lists the valid cosignatures of the policy's witnesses. The
+// parameter log is the verifier of the log, which signed every checkpoint.
 func (p *policy) cosignatures(signed []byte, log note.Verifier) (list []cosignature, err error) {
 	known := []note.Verifier{log}
 	for _, w := range p.witnesses {

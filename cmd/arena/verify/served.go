@@ -59,7 +59,7 @@ func (t *tree) fetch(ctx context.Context, from uint64, limit int) ([]ladderEvent
 	return list, nil, nil
 }
 
-// The method served yields the events that the arena serves, up to the size that the
+// The method served() yields the events that the arena serves, up to the size that the
 // caller accepts.
 func (t *tree) served(ctx context.Context) iter.Seq2[ladderEvent, error] {
 	return func(yield func(ladderEvent, error) bool) {
@@ -82,7 +82,7 @@ func (t *tree) served(ctx context.Context) iter.Seq2[ladderEvent, error] {
 	}
 }
 
-// The method matches requires that raw is the tree's entry for the event. It returns
+// The method matches() requires that raw is the tree's entry for the event. It returns
 // the hash of the leaf that the event adds to the results, or nil if it adds none.
 func (e ladderEvent) matches(raw []byte) (leaf []byte, d *audit.Difference) {
 	var parsed struct{ Leaf *string } // set if the event adds a leaf to the tree of results
@@ -99,7 +99,7 @@ func (e ladderEvent) matches(raw []byte) (leaf []byte, d *audit.Difference) {
 	return leaf, e.leafFits(leaf)
 }
 
-// The method why returns the reason in a MatchVoided event, or an empty string if the
+// The method why() returns the reason in a MatchVoided event, or an empty string if the
 // data is malformed. Malformed data is rejected later, when the ladder is folded.
 func (e ladderEvent) why() string {
 	decoded, err := ladder.Decode(e.name, e.data)
@@ -133,7 +133,7 @@ func (e ladderEvent) leafFits(leaf []byte) *audit.Difference {
 	return nil
 }
 
-// The method checked yields events with their leaves, up to the size that the caller
+// The method checked() yields events with their leaves, up to the size that the caller
 // accepts. Each event must match the tree's entry at the same index. The error may be a
 // *treeError.
 func (t *tree) checked(ctx context.Context, events iter.Seq2[ladderEvent, error]) iter.Seq2[ladderEvent, error] {
@@ -159,7 +159,7 @@ func (t *tree) checked(ctx context.Context, events iter.Seq2[ladderEvent, error]
 	}
 }
 
-// The method against compares an event with the next entry of the tree.
+// The method against() compares an event with the next entry of the tree.
 func (e ladderEvent) against(next func() ([]byte, error, bool)) (leaf []byte, err error) {
 	raw, err, _ := next()
 	if err != nil {
@@ -178,7 +178,7 @@ type treeError struct {
 	*audit.Difference
 }
 
-// The method entries yields the raw entries of the tree.
+// The method entries() yields the raw entries of the tree.
 func (t *tree) entries(ctx context.Context) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		client, err := torchwood.NewClient(t)

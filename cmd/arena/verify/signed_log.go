@@ -62,7 +62,7 @@ func (l *signedLogs) check(ctx context.Context, text []byte, r *audit.Report) er
 	return nil
 }
 
-// The method unused returns an error if the saved head was not compared, because no
+// The method unused() returns an error if the saved head was not compared, because no
 // match has that head's mode.
 func (l *signedLogs) unused() error {
 	if l.unmatched == "" {
@@ -160,9 +160,9 @@ func (l *signedLogs) try(ctx context.Context, mode string) (d *audit.Difference,
 	return nil, false, l.remember.write(resultsTree, mode, h, text)
 }
 
-// The method follows requires that the current head continues a head that was computed
-// from the leaves in a ladder's tree. This ensures that both trees contain the same
-// results.
+// The method follows() requires that the current head continues a head that was
+// computed from the leaves in a ladder's tree. This ensures that both trees contain the
+// same results.
 func (l *signedLogs) follows(ctx context.Context, mode string, computed signedlog.Head) (*audit.Difference, error) {
 	if d, err := l.advance(ctx, mode); d != nil || err != nil {
 		return d, err
@@ -178,7 +178,7 @@ func (l *signedLogs) keepOther(mode string, text []byte, d *audit.Difference) er
 	return err
 }
 
-// The method continues requires that the tree of head begins with the whole earlier
+// The method continues() requires that the tree of head begins with the whole earlier
 // tree, unchanged.
 func (l *signedLogs) continues(ctx context.Context, mode string, before, head signedlog.Head, what string) (*audit.Difference, error) {
 	var hashes [][]byte

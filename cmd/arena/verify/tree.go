@@ -127,7 +127,7 @@ func (t *tree) try(ctx context.Context) (d *audit.Difference, again bool, err er
 // maxSize is the largest size of a tree. Package tlog counts hashes in an int64.
 const maxSize = 1 << 60
 
-// The method open checks the signature of a checkpoint.
+// The method open() checks the signature of a checkpoint.
 func (t *tree) open(signed []byte) (h signedlog.Head, d *audit.Difference) {
 	h, err := signedlog.OpenLadder(signed, t.mode, t.heads.key)
 	if err == nil && h.Size > maxSize {
@@ -207,8 +207,8 @@ func (t *tree) agree(ctx context.Context, cosigned signedlog.Head, signed []byte
 	return nil, t.heads.write(ladderTree, t.mode, cosigned, signed)
 }
 
-// The method earlier returns the heads that the next checkpoint must continue. For the
-// first checkpoint, these are the remembered head and the head that --head names.
+// The method earlier() returns the heads that the next checkpoint must continue. For
+// the first checkpoint, these are the remembered head and the head that --head names.
 func (t *tree) earlier() (list []remembered, err error) {
 	if t.head.Root != nil {
 		return []remembered{{Head: t.head}}, nil
@@ -224,7 +224,7 @@ func (t *tree) earlier() (list []remembered, err error) {
 	return list, nil
 }
 
-// The method continues requires that the tree of head begins with the whole earlier
+// The method continues() requires that the tree of head begins with the whole earlier
 // tree, unchanged. It checks this with the tiles of the tree.
 func (t *tree) continues(ctx context.Context, head signedlog.Head, signed []byte, before remembered) (d *audit.Difference, again bool, err error) {
 	expected := "a head that continues the earlier one: " + describeTree(before.Head)
@@ -258,7 +258,7 @@ func (t *tree) rootAt(ctx context.Context, head signedlog.Head, size uint64) ([]
 	return h[:], nil, nil
 }
 
-// The method hashes reads hashes of the tree of head from its tiles.
+// The method hashes() reads hashes of the tree of head from its tiles.
 func (t *tree) hashes(ctx context.Context, head signedlog.Head) tlog.HashReader {
 	t.failed = nil
 	return torchwood.TileHashReaderWithContext(ctx, treeOf(head), t)

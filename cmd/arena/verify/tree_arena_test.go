@@ -126,7 +126,7 @@ func (s *treeArena) change(revision int, replace func(data string) string) {
 	s.entries[revision] = signedlog.Entry(uint64(revision), e.Type, []byte(changed), s.leafOf(e.Type, changed))
 }
 
-// The method stored computes the hashes of the tree from its entries.
+// The method stored() computes the hashes of the tree from its entries.
 func (s *treeArena) stored() (tlog.HashReader, tlog.Tree) {
 	var stored []tlog.Hash
 	reader := tlog.HashReaderFunc(func(indexes []int64) (list []tlog.Hash, err error) {

@@ -374,7 +374,7 @@ func TestVerifyStopsAtTheCosignedHead(t *testing.T) {
 	require.Equal(t, 4, r.Events)
 	require.Equal(t, uint64(4), r.Tree.Size)
 	require.Equal(t, uint64(6), r.Tree.Newer)
-	require.Empty(t, r.Voids, "the voids that no witness has seen")
+	require.Empty(t, r.Voids, "voids that no witness has seen are not counted")
 
 	// The newest head must still continue the cosigned one.
 	s.change(1, func(data string) string { return strings.Replace(data, `"match"`, `"other":1,"match"`, 1) })
@@ -403,7 +403,7 @@ func TestVerifySaysWhoSharedInASeed(t *testing.T) {
 	s := newTreeArena(t, 1, func(o *sample.Options) { o.Beacon = nil })
 	var r namedRecord
 	require.NoError(t, json.Unmarshal(s.records[0], &r))
-	require.Len(t, slices.DeleteFunc(slices.Clone(r.Proof.Nonces), func(n string) bool { return n == "" }), 3, "the bots of this sample that sent a nonce")
+	require.Len(t, slices.DeleteFunc(slices.Clone(r.Proof.Nonces), func(n string) bool { return n == "" }), 3, "three bots of this sample sent a nonce")
 	for _, c := range []struct {
 		owner func(i int) string
 		says  string

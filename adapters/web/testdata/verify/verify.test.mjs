@@ -142,8 +142,8 @@ test('consistency proofs match the vectors', async () => {
 // readTile reads a tile of the ladder's tree.
 const readTile = (path) => new Uint8Array(readFileSync(`${process.env.TILES}/${path.replace('/ladder/standard/', '')}`));
 
-// arena responds as an arena does, from a log that the Go test wrote. The function change
-// can forge its responses. The log contains the match.
+// arena responds as an arena does, from a log that the Go test wrote. The function
+// change() can forge its responses. The log contains the match.
 function arena(change = (path, answer) => answer, match = logged) {
   const { id } = match;
   const answers = {

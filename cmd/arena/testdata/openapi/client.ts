@@ -30,8 +30,8 @@ function checked<T>(response: { data?: T; error?: components["schemas"]["Problem
   return response.data;
 }
 
-// The kind of a decision determines the type of its action, and only points of
-// completed matches have a rating. Otherwise, these functions do not compile.
+// These functions compile only if the kind of a decision determines the type of its
+// action, and if only points of completed matches have a rating.
 export function hexOf(data: components["schemas"]["ActionData"]): number | undefined {
   return data.kind === "bandit" ? data.action.hex : undefined;
 }
