@@ -233,7 +233,7 @@ func unusable(err error) bool {
 	return errors.As(err, &e) || damaged(err)
 }
 
-// The function "damaged" reports whether an error means that the file is not a valid
+// The function damaged() reports whether an error means that the file is not a valid
 // database.
 func damaged(err error) bool {
 	var e *sqlite.Error

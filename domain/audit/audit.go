@@ -142,7 +142,7 @@ func (a *audit) check(name string) *Check {
 	return c
 }
 
-// The method "made" records that a check compared n more values and found them equal.
+// The method made() records that a check compared n more values and found them equal.
 func (a *audit) made(name string, n int) {
 	c := a.check(name)
 	c.Made = true

@@ -10,7 +10,7 @@ import (
 	"hexarena/domain/seed"
 )
 
-// The method "chance" recomputes the seed and the seats.
+// The method chance() recomputes the seed and the seats.
 func (a *audit) chance() {
 	r := a.record
 	if r.proof == nil {

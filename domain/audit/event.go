@@ -23,7 +23,7 @@ type event struct {
 	data match.Event
 }
 
-// The method "is" reports whether e is the expected event.
+// The method is() reports whether e is the expected event.
 func (e *event) is(want match.Event) bool {
 	switch want := want.(type) {
 	case match.DiceRolled, match.CardStolen, match.SeatResigned: // they contain the seat

@@ -98,7 +98,7 @@ type forgery struct {
 	inside bool   // whether the record is enough for the audit to find the forgery
 }
 
-// The function "on" calls forge and returns the seq of the event at index i. If i is
+// The function on() calls forge and returns the seq of the event at index i. If i is
 // negative, it returns -1 without calling forge.
 func on(i int, forge func()) int {
 	if i < 0 {
@@ -108,7 +108,7 @@ func on(i int, forge func()) int {
 	return i + 1
 }
 
-// The function "behind" is like "on", but for a forgery that the audit finds only n
+// The function behind() is like "on", but for a forgery that the audit finds only n
 // events later.
 func behind(n, i int, forge func()) int {
 	if i < 0 {

@@ -180,7 +180,7 @@ func (l *Ladder) close(matchID, status, why string, rated []ladder.RatedSeat) {
 	}
 }
 
-// The function "same" reports whether two ratings are equal to the last bit.
+// The function same() reports whether two ratings are equal to the last bit.
 func same(a, b rating.Rating) bool {
 	return math.Float64bits(a.Mu) == math.Float64bits(b.Mu) && math.Float64bits(a.Sigma) == math.Float64bits(b.Sigma)
 }

@@ -67,7 +67,7 @@ func (l *Ladder) tables(e ladder.TablesSeated) *LadderDifference {
 	return nil
 }
 
-// The method "repeat" seats the listed candidates again, with the event's tick and
+// The method repeat() seats the listed candidates again, with the event's tick and
 // rest time. The result must be the same tables as in the event. The list of
 // candidates must be in ladder order, and must not contain a bot that is resting or
 // in a match. Events from older arenas list no candidates.

@@ -193,7 +193,7 @@ func (v *ladderVectors) addForgeries(t testing.TB) {
 	add("a void of a match that was not seated", mixed, void, func(o object) { o["match"] = "4c31cec2-74ae-5613-8a75-de38fcafde6c" })
 }
 
-// The method "missing" finds a bot of the first ladder that a seating does not list,
+// The method missing() finds a bot of the first ladder that a seating does not list,
 // and returns it as a candidate.
 func (v *ladderVectors) missing(t testing.TB, seating object) object {
 	t.Helper()
@@ -207,7 +207,7 @@ func (v *ladderVectors) missing(t testing.TB, seating object) object {
 	return nil
 }
 
-// The method "recomputed" folds the events of a vector. It returns the revision of
+// The method recomputed() folds the events of a vector. It returns the revision of
 // the first difference, or the number of events.
 func (l ladderVector) recomputed(t testing.TB) int {
 	t.Helper()

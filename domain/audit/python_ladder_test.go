@@ -189,7 +189,7 @@ func (w *whole) save(t testing.TB, every int) {
 	w.write(t, "matches.jsonl", append(bytes.Join(kept, []byte("\n")), '\n'))
 }
 
-// The method "audited" folds the ladder and checks every record with the arena's own
+// The method audited() folds the ladder and checks every record with the arena's own
 // checker.
 func (w *whole) audited(t testing.TB) audit.LadderTotals {
 	t.Helper()

@@ -8,7 +8,7 @@ import (
 	"hexarena/domain/rating"
 )
 
-// The method "rating" compares the record with the ladder: the seating, the end and the
+// The method rating() compares the record with the ladder: the seating, the end and the
 // change of each rating.
 func (a *audit) rating() {
 	r := a.record

@@ -396,7 +396,7 @@ func (v *vectors) addRatings(t testing.TB) {
 	}
 }
 
-// The method "shows" reports whether a changed step changes the result of a match. If
+// The method shows() reports whether a changed step changes the result of a match. If
 // the step is part of exp, the method first compares only the results of exp, which
 // is faster.
 func (s step) shows(before []rating.Rating, placements []int) bool {

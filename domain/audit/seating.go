@@ -40,7 +40,7 @@ func seatingOf(e ladder.TablesSeated, revision uint64, index int) Seating {
 	return Seating{Table: e.Tables[index], Revision: revision, Index: index, SeedKey: e.SeedKey, Tick: e.Tick, Beacon: e.Beacon}
 }
 
-// The method "seated" returns the seating of the match in the evidence, or nil if it
+// The method seated() returns the seating of the match in the evidence, or nil if it
 // is unknown.
 func (a *audit) seated() *Seating {
 	if s, ok := a.evidence.Seatings[a.record.ID]; ok {
@@ -54,7 +54,7 @@ func (a *audit) seated() *Seating {
 	return nil
 }
 
-// The method "seating" compares the record with the table in the ladder's signed tree.
+// The method seating() compares the record with the table in the ladder's signed tree.
 // The arena published that table before it dialed the bots.
 func (a *audit) seating(p *match.Proof) {
 	if a.evidence.Seatings == nil {
@@ -69,7 +69,7 @@ func (a *audit) seating(p *match.Proof) {
 	a.table(CheckSeating, p, &s)
 }
 
-// The method "table" compares the record with its table on the ladder.
+// The method table() compares the record with its table on the ladder.
 func (a *audit) table(check string, p *match.Proof, s *Seating) {
 	a.compare(check, fmt.Sprintf("seated at revision %d, table %d", p.Revision, p.Index), fmt.Sprintf("seated at revision %d, table %d", s.Revision, s.Index))
 	a.compare(check, "the table "+strings.Join(p.Table, ", "), "the table "+strings.Join(s.Bots, ", "))
@@ -77,7 +77,7 @@ func (a *audit) table(check string, p *match.Proof, s *Seating) {
 	a.compare(check, "the seed key "+p.SeedKey, "the seed key "+s.SeedKey)
 }
 
-// The method "beacon" checks the round of the beacon that the seed uses. The seating
+// The method beacon() checks the round of the beacon that the seed uses. The seating
 // names the round before it exists.
 func (a *audit) beacon(p *match.Proof) {
 	s := a.seated()
@@ -146,7 +146,7 @@ func trusted(chains []Beacon, n beacon.Named) (*Beacon, *Difference) {
 	return nil, &Difference{Check: CheckBeacon, Log: "the beacon chain " + n.Chain, Follows: "a chain that you trust: " + strings.Join(names, ", ")}
 }
 
-// The function "early" returns a difference if a seating at tick names a round that
+// The function early() returns a difference if a seating at tick names a round that
 // appears less than beacon.Margin periods later. It compares round numbers instead
 // of times, because the time of a round with a very large number overflows.
 func early(c beacon.Chain, round uint64, tick time.Time) *Difference {

@@ -103,7 +103,7 @@ func (w *walk) peek(check string, follows func() string) *event {
 	return e
 }
 
-// The method "missing" records a difference: the replay ends, or becomes unreadable,
+// The method missing() records a difference: the replay ends, or becomes unreadable,
 // where an event was expected.
 func (w *walk) missing(check, follows string) {
 	if w.record.flaw != nil && w.next == len(w.record.events) {
@@ -124,7 +124,7 @@ func (w *walk) take(e *event) {
 	w.next++
 }
 
-// The method "unexpected" records that the next event is not the expected one.
+// The method unexpected() records that the next event is not the expected one.
 func (w *walk) unexpected(check, follows string) {
 	e := &w.record.events[w.next]
 	w.differs(check, w.next+1, shorten(e.raw), follows)
@@ -176,7 +176,7 @@ func (w *walk) batch() {
 	}
 }
 
-// The method "consequence" checks that the next event is the one for c, and applies c.
+// The method consequence() checks that the next event is the one for c, and applies c.
 func (w *walk) consequence(c game.Consequence) {
 	if w.expect(w.consequences[c.Kind], match.Follows(&w.game, c)) {
 		w.game.Apply(c)

@@ -45,7 +45,7 @@ func (w *walk) close(d match.Decision) {
 	}
 }
 
-// The function "closes" reports whether an event closes the given decision.
+// The function closes() reports whether an event closes the given decision.
 func closes(d match.Decision, e *event, id int, kind string) bool {
 	return e.seat == d.Seat && id == d.ID && kind == d.Kind.String()
 }

@@ -47,7 +47,7 @@ func (c Cards) Minus(d Cards) Cards {
 	return c
 }
 
-// The method "with" returns c with n more cards of a resource.
+// The method with() returns c with n more cards of a resource.
 func (c Cards) with(r board.Resource, n uint16) Cards {
 	c[r] += n
 	return c

@@ -27,7 +27,7 @@ func (r *Rand) Uint64() uint64 {
 	return r.state * 0x2545f4914f6cdd1d
 }
 
-// The method "below" returns a number in 0..n-1. n must be above zero.
+// The method below() returns a number in 0..n-1. n must be above zero.
 func (r *Rand) below(n int) int {
 	high, _ := bits.Mul64(r.Uint64(), uint64(n))
 	return int(high)

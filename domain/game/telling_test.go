@@ -7,7 +7,7 @@ import (
 	"hexarena/domain/board"
 )
 
-// The function "changes" describes each seat's changes, and the move of the bandit.
+// The function changes() describes each seat's changes, and the move of the bandit.
 func changes(before, now *State) (out []string) {
 	for seat := range now.Seats {
 		was, is := facts(before, seat), facts(now, seat)

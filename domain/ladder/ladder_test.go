@@ -15,7 +15,7 @@ const restOfTests = 5 * time.Minute
 // noon is the time at which these tests begin.
 var noon = time.Date(2026, 10, 1, 12, 0, 0, 0, time.UTC)
 
-// The function "given" returns a new ladder after the given events, which occur one
+// The function given() returns a new ladder after the given events, which occur one
 // minute apart, starting at noon.
 func given(events ...Event) Ladder {
 	l := New(Standard)
@@ -51,7 +51,7 @@ func seated(id string, bots ...string) TablesSeated {
 	return TablesSeated{Tick: noon, SeedKey: "k1", Tables: []Table{{MatchID: id, Bots: bots}}}
 }
 
-// The function "rated" returns the event that rates the bots of a match, best first.
+// The function rated() returns the event that rates the bots of a match, best first.
 func rated(id string, bots ...string) RatingsChanged {
 	e := RatingsChanged{MatchID: id}
 	for i, bot := range bots {

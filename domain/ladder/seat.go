@@ -132,7 +132,7 @@ func (l Ladder) MaySeat(c Candidate, t Tick) bool {
 	return b.Match == "" && b.rested(c, t)
 }
 
-// The method "rested" reports whether b's rest after its latest match is over. The
+// The method rested() reports whether b's rest after its latest match is over. The
 // rest is longer after many misses. A bot that has not played needs no rest.
 func (b Bot) rested(c Candidate, t Tick) bool {
 	return !t.Now.Before(b.RestsUntil(c, t.Rest))

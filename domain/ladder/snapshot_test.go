@@ -122,7 +122,7 @@ func TestASnapshotRestoresTheSameLadder(t *testing.T) {
 	}
 }
 
-// The function "over" returns a ladder after one more match, which is voided.
+// The function over() returns a ladder after one more match, which is voided.
 func over(l Ladder, id string) Ladder {
 	return Evolve(Evolve(l, seated(id, "a", "b", "c"), noon), MatchVoided{MatchID: id, Why: WhyOperator}, noon)
 }

@@ -48,7 +48,7 @@ func (c Clocks) of(seat int) int64 {
 	return c[seat]
 }
 
-// The method "left" returns the time that a seat still has in the bank.
+// The method left() returns the time that a seat still has in the bank.
 func (d Deadlines) left(c Clocks, seat, seats int) int64 {
 	guaranteed := d.WallMs * guaranteePercent / 100
 	rest := d.BankMs - guaranteed*int64(seats)

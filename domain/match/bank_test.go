@@ -72,7 +72,7 @@ func TestAllowanceWithoutATimeBank(t *testing.T) {
 	require.Equal(t, Allowance{DeadlineMs: 4200}, m.Allow(nil, 0).After(800))
 }
 
-// The function "offering" returns a match in which a seat has made its nth offer of a
+// The function offering() returns a match in which a seat has made its nth offer of a
 // turn. The other seats owe a response.
 func offering(t *testing.T, seat, n int) Match {
 	t.Helper()
@@ -89,7 +89,7 @@ func offering(t *testing.T, seat, n int) Match {
 	return advance(t, offer, func(m *Match) bool { return m.Game.Offer.Open && m.Game.Offers() == n })
 }
 
-// The function "asking" returns a match in which only one seat owes a decision.
+// The function asking() returns a match in which only one seat owes a decision.
 func asking(t *testing.T, seat int) Match {
 	t.Helper()
 	return advance(t, nil, func(m *Match) bool { return len(m.Asks()) == 1 && m.Asks()[0].Seat == seat })

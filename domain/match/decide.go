@@ -293,7 +293,7 @@ func ended(over game.State, c game.Consequence) GameEnded {
 // maxStoredAnswer is how many bytes of a raw answer the log stores.
 const maxStoredAnswer = 4096
 
-// The function "stored" returns a raw frame as the log stores it: as valid UTF-8, and
+// The function stored() returns a raw frame as the log stores it: as valid UTF-8, and
 // cut between two code points if it is too long.
 func stored(frame []byte) string {
 	text := strings.ToValidUTF8(string(frame[:min(len(frame), maxStoredAnswer+utf8.UTFMax)]), "\uFFFD")

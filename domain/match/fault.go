@@ -71,7 +71,7 @@ func FaultOf(cause string) Fault {
 // Fault returns the fault of the decision that a answers.
 func (a LateAnswer) Fault() Fault { return *late(a.LateMs) }
 
-// The function "late" returns the fault for an answer that arrived ms milliseconds
+// The function late() returns the fault for an answer that arrived ms milliseconds
 // after its deadline.
 func late(ms int64) *Fault {
 	return &Fault{Code: CodeLate, Message: "came " + thousands(ms) + " ms late"}

@@ -39,7 +39,7 @@ func (r *fieldReader) fail(m *Malformed) {
 	}
 }
 
-// The function "within" returns the JSON pointer to a field of the action.
+// The function within() returns the JSON pointer to a field of the action.
 func within(name string) string { return "/action/" + name }
 
 // wrongType reports a value whose JSON type is wrong.
@@ -109,7 +109,7 @@ func clip(raw string) string {
 	return raw
 }
 
-// The method "typed" returns a field if the first byte of its value is one of kinds.
+// The method typed() returns a field if the first byte of its value is one of kinds.
 // It rejects other values. The parameter want names the type in the error message.
 func (r *fieldReader) typed(name string, required bool, kinds, want string) (strictjson.Value, bool) {
 	v, ok := r.field(name, required)
@@ -141,7 +141,7 @@ func (r *fieldReader) turnType() game.Type {
 	return named(r, "type", game.ParseTurnType, game.ReasonUnknownType, "turn action")
 }
 
-// The function "named" reads a string that names something, such as a resource. It
+// The function named() reads a string that names something, such as a resource. It
 // rejects unknown names with the given reason.
 func named[T any](r *fieldReader, field string, parse func(string) (T, bool), reason, what string) (v T) {
 	s, ok := r.text(field, true)

@@ -40,7 +40,7 @@ type Bot struct {
 // not yet sent an email to its owner.
 func (b Bot) NoticeOwed() bool { return b.PausedBy == ByMisses && !b.Notified }
 
-// The method "settled" returns b with the status that its pauses and suspensions
+// The method settled() returns b with the status that its pauses and suspensions
 // imply.
 func (b Bot) settled(accountSuspended bool, at time.Time) Bot {
 	status := Active

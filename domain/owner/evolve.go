@@ -100,7 +100,7 @@ func (b *Bot) unpause(by string) {
 	b.PausedBy, b.Notified = "", false
 }
 
-// The method "settled" returns all bots with recomputed statuses.
+// The method settled() returns all bots with recomputed statuses.
 func (a Account) settled(at time.Time) []Bot {
 	return changed(a.Bots, func(Bot) bool { return true }, func(b *Bot) { *b = b.settled(a.Suspended, at) })
 }

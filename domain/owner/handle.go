@@ -44,7 +44,7 @@ func (a Account) Keeps(handle string, now time.Time) bool {
 	})
 }
 
-// The method "renamed" returns the account with a new handle.
+// The method renamed() returns the account with a new handle.
 func (a Account) renamed(handle string, at time.Time) Account {
 	a.former = without(a.former, func(f formerHandle) bool {
 		return f.handle == handle || at.Sub(f.at) >= HandleReserved

@@ -21,7 +21,7 @@ func count[T any](items []T, match func(T) bool) int {
 	return n
 }
 
-// The function "without" returns a copy of items that leaves out those that match.
+// The function without() returns a copy of items that leaves out those that match.
 func without[T any](items []T, match func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(items), match)
 }

@@ -55,7 +55,7 @@ var blank = &unicode.RangeTable{
 	},
 }
 
-// The function "visible" reports whether a character is visible by itself. Marks do not
+// The function visible() reports whether a character is visible by itself. Marks do not
 // count as visible, because they only change another character. Private and unassigned
 // characters do not count either, because their appearance depends on the reader's fonts.
 func visible(r rune) bool {

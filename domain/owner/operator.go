@@ -59,7 +59,7 @@ func (a Account) orderedBot(id, reason string) (Bot, string, error) {
 	return b, reason, nil
 }
 
-// The method "ordered" returns an order's reason without surrounding spaces. It
+// The method ordered() returns an order's reason without surrounding spaces. It
 // checks that the reason is not empty and that the account exists.
 func (a Account) ordered(reason string) (string, error) {
 	reason = strings.TrimSpace(reason)

@@ -42,7 +42,7 @@ func account(history ...[]happened) Account {
 	return fold(Evolve, all)
 }
 
-// The function "then" checks the result of a decision: its events or its error.
+// The function then() checks the result of a decision: its events or its error.
 func then(t *testing.T, want []Event, refusal error, events []Event, err error) {
 	t.Helper()
 	if refusal != nil {

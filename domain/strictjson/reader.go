@@ -126,7 +126,7 @@ func (r *Reader) object(open bool, fields []Field) {
 	}
 }
 
-// The method "once" records an error if the key has already occurred in the object.
+// The method once() records an error if the key has already occurred in the object.
 func (r *Reader) once(key string, before bool) {
 	if before && r.err == nil {
 		r.err = DuplicateKeyError(key)
@@ -266,7 +266,7 @@ func (r *Reader) Text() string {
 	return Unquote(raw)
 }
 
-// The method "quoted" reads a string and returns it, including its quotes.
+// The method quoted() reads a string and returns it, including its quotes.
 func (r *Reader) quoted(halfPairs bool) string {
 	raw := r.text[r.at : r.at+quotedLen(r.text[r.at:])]
 	r.at += len(raw)

@@ -53,7 +53,7 @@ func endedContext(ctx context.Context, f *fixture, want error) {
 
 const writers, each = 8, 15
 
-// The function "contended" makes writers compete for every revision. The losers read the
+// The function contended() makes writers compete for every revision. The losers read the
 // stream and try again.
 func contended(f *fixture) {
 	s := f.stream()
@@ -156,7 +156,7 @@ func (f *fixture) head(s eventstore.StreamID) eventstore.Expected {
 	return eventstore.NoStream
 }
 
-// The method "complete" requires that the stream contains each event from the writers
+// The method complete() requires that the stream contains each event from the writers
 // once and without gaps, and that the events of each writer are in order. The stream,
 // $all and a subscription must agree.
 func (f *fixture) complete(s eventstore.StreamID) {

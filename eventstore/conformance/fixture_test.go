@@ -70,7 +70,7 @@ func (f *fixture) append(id eventstore.StreamID, expected eventstore.Expected, e
 	return appended
 }
 
-// The method "refused" appends events and requires a conflict error with the given
+// The method refused() appends events and requires a conflict error with the given
 // current revision.
 func (f *fixture) refused(id eventstore.StreamID, expected, current eventstore.Expected, events ...eventstore.Event) {
 	f.t.Helper()
@@ -118,7 +118,7 @@ func (f *fixture) collect(events iter.Seq2[eventstore.Recorded, error]) []events
 	return all
 }
 
-// The method "fails" requires that a read fails, and returns its error. The read must
+// The method fails() requires that a read fails, and returns its error. The read must
 // yield the error last.
 func (f *fixture) fails(events iter.Seq2[eventstore.Recorded, error]) error {
 	f.t.Helper()

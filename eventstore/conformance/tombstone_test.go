@@ -13,7 +13,7 @@ var tombstoneCases = []conformanceCase{
 	{"tombstone/kept in $all", "Deletes: $all keeps the stored events", tombstoneAll},
 }
 
-// The method "gone" requires that all calls on a stream fail with the error for a
+// The method gone() requires that all calls on a stream fail with the error for a
 // tombstoned stream.
 func (f *fixture) gone(s eventstore.StreamID) {
 	f.t.Helper()

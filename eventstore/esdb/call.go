@@ -175,7 +175,7 @@ func (l *Log) run(ctx context.Context, g *generation, release func(), f func(con
 	return nil
 }
 
-// The function "guarded" calls f and turns a panic of the client into an error. The
+// The function guarded() calls f and turns a panic of the client into an error. The
 // client panics when it gets a response that it does not expect.
 func guarded(f func() error) (err error) {
 	defer func() {

@@ -49,7 +49,7 @@ const (
 	batchBytes  = eventstore.MaxAppendBytes / 2
 )
 
-// The method "fits" reports whether the event can join the batch.
+// The method fits() reports whether the event can join the batch.
 func (b *batch) fits(e *es.RecordedEvent) bool {
 	return len(b.events) > 0 && b.stream == e.StreamID && len(b.events) < batchEvents && b.bytes+weight(e) <= batchBytes
 }

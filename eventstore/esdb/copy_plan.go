@@ -76,13 +76,13 @@ func (p *plan) note(e *es.RecordedEvent) {
 	p.total++
 }
 
-// The method "expired" reports whether an event is older than the $maxAge of its
+// The method expired() reports whether an event is older than the $maxAge of its
 // stream.
 func (p *plan) expired(s *planned, e *es.RecordedEvent) bool {
 	return s.limits.age > 0 && e.CreatedDate.Before(p.newest.Add(-s.limits.age))
 }
 
-// The method "took" records that the target contains an event of the stream.
+// The method took() records that the target contains an event of the stream.
 func (s *planned) took(e *es.RecordedEvent) {
 	s.copied++
 	if e.EventNumber < s.limits.truncate {
@@ -90,7 +90,7 @@ func (s *planned) took(e *es.RecordedEvent) {
 	}
 }
 
-// The method "late" reports whether the metadata must be copied after the events.
+// The method late() reports whether the metadata must be copied after the events.
 // This is true if the metadata sets $tb, because $tb is a revision, and revisions
 // may differ in the target.
 func (s *planned) late() bool { return s.limits.truncate > 0 }

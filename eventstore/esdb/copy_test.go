@@ -17,7 +17,7 @@ import (
 
 func noProgress(string, uint64, uint64) {}
 
-// The function "visible" reads each stream of a log and returns the events.
+// The function visible() reads each stream of a log and returns the events.
 func visible(a testLog, h contents) map[string][]string {
 	a.t.Helper()
 	seen := map[string][]string{}

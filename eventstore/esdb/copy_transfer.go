@@ -53,7 +53,7 @@ func (c *copier) transfer(ctx context.Context) error {
 	return c.finish(ctx)
 }
 
-// The method "surveyed" reads the source again and yields the surveyed events that
+// The method surveyed() reads the source again and yields the surveyed events that
 // must be copied.
 func (c *copier) surveyed(ctx context.Context) iter.Seq2[*es.RecordedEvent, error] {
 	return func(yield func(*es.RecordedEvent, error) bool) {
@@ -105,7 +105,7 @@ func (c *copier) pull(ctx context.Context, next func() (*es.RecordedEvent, error
 	}
 }
 
-// The method "same" reports whether the target's event is a copy of the source's
+// The method same() reports whether the target's event is a copy of the source's
 // event and has the right revision.
 func (c *copier) same(s *planned, e, held *es.RecordedEvent) bool {
 	if tombstone(e) || tombstone(held) {

@@ -48,7 +48,7 @@ func definite(err error) bool {
 // lost or the server is unavailable.
 func unavailable(err error) bool { return status.Code(err) == codes.Unavailable }
 
-// The function "answered" reports whether the outcome of a call shows that the server
+// The function answered() reports whether the outcome of a call shows that the server
 // responds.
 func answered(err error) bool {
 	return err == nil || definite(err) && !errors.As(err, new(panicked))

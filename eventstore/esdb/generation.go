@@ -72,7 +72,7 @@ func (g *generation) begin() bool {
 	return true
 }
 
-// The method "connected" registers that a call has its connection.
+// The method connected() registers that a call has its connection.
 func (g *generation) connected() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -125,7 +125,7 @@ func (g *generation) reason() error {
 	return g.cause
 }
 
-// The method "busy" reports whether calls are running.
+// The method busy() reports whether calls are running.
 func (g *generation) busy() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

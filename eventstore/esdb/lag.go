@@ -61,7 +61,7 @@ func (c lagCollector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// The method "lags" returns the number of open subscriptions and the longest lag of
+// The method lags() returns the number of open subscriptions and the longest lag of
 // each filter.
 func (m *metrics) lags() (open map[string]int, behind map[string]time.Duration) {
 	m.mu.Lock()
@@ -93,7 +93,7 @@ func (s *lag) connection() int {
 	return s.link
 }
 
-// The method "came" records that a message arrived on a connection, and returns the
+// The method came() records that a message arrived on a connection, and returns the
 // time of arrival.
 func (s *lag) came(link int) time.Time {
 	s.mu.Lock()
@@ -109,7 +109,7 @@ func (s *lag) came(link int) time.Time {
 	return now
 }
 
-// The method "took" records that the subscriber has taken a message of the current
+// The method took() records that the subscriber has taken a message of the current
 // connection. All messages that are still waiting arrived later.
 func (s *lag) took(came time.Time, caughtUp bool) {
 	s.mu.Lock()
@@ -119,7 +119,7 @@ func (s *lag) took(came time.Time, caughtUp bool) {
 	s.live = s.live || caughtUp
 }
 
-// The method "dropped" records that the subscription has lost its connection and the
+// The method dropped() records that the subscription has lost its connection and the
 // messages that were waiting.
 func (s *lag) dropped() {
 	s.mu.Lock()

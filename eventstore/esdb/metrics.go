@@ -136,7 +136,7 @@ func (m *metrics) outageSeconds() float64 {
 	return total.Seconds()
 }
 
-// The method "wrote" counts a write of n events and records how long it took.
+// The method wrote() counts a write of n events and records how long it took.
 func (m *metrics) wrote(began time.Time, n int, err error) {
 	result := resultOf(err)
 	m.appends.WithLabelValues(result).Inc()

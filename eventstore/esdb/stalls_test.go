@@ -51,7 +51,7 @@ func (m *stallWatch) note(before time.Time) time.Time {
 	return now
 }
 
-// The method "ran" returns how long the machine was running between two points in
+// The method ran() returns how long the machine was running between two points in
 // time.
 func (m *stallWatch) ran(from, to time.Time) time.Duration {
 	ran := to.Sub(from)

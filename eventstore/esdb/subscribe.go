@@ -127,7 +127,7 @@ func arrived(event *es.SubscriptionEvent, filter eventstore.Filter) arrival {
 	return arrival{}
 }
 
-// The method "options" returns the options that make the server filter as much as it can.
+// The method options() returns the options that make the server filter as much as it can.
 // The server accepts only one filter: the list of types if there is one, or else the list
 // of stream prefixes. If neither is given, the filter only excludes system events.
 func (s *subscription) options() es.SubscribeToAllOptions {
@@ -146,7 +146,7 @@ func (s *subscription) options() es.SubscribeToAllOptions {
 	}
 }
 
-// The function "dropped" returns the error for the end of a subscription. A
+// The function dropped() returns the error for the end of a subscription. A
 // subscription never ends without a reason, so the result is an error even if the
 // client's error is nil.
 func dropped(err error) error {

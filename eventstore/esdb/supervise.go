@@ -95,7 +95,7 @@ func (l *Log) supervise(g *generation, gap time.Duration) {
 	l.report(g, g.reason())
 }
 
-// The method "report" logs once each time the server becomes unavailable or available
+// The method report() logs once each time the server becomes unavailable or available
 // again. A generation may report its retirement after the next one has connected. The
 // method ignores such a report, because it is out of date.
 func (l *Log) report(g *generation, cause error) {
@@ -164,7 +164,7 @@ func (l *Log) watch(g *generation) {
 	}
 }
 
-// The method "answers" probes the server and reports whether the server sent any
+// The method answers() probes the server and reports whether the server sent any
 // response during the probe.
 func (l *Log) answers(g *generation) bool {
 	ctx, cancel := context.WithTimeout(l.closing, l.pace.probe)

@@ -16,7 +16,7 @@ func (s *stream) current() eventstore.Expected {
 	return eventstore.Expected(len(s.events) - 1)
 }
 
-// The method "fits" reports whether the stream is in the expected state. As in
+// The method fits() reports whether the stream is in the expected state. As in
 // EventStoreDB, a stream that has only metadata exists.
 func (s *stream) fits(expected eventstore.Expected) bool {
 	switch expected {

@@ -152,7 +152,7 @@ func (l *Log) writable(ctx context.Context, what string, id eventstore.StreamID)
 	return s, nil
 }
 
-// The method "after" returns the index of the first event after a position. It
+// The method after() returns the index of the first event after a position. It
 // returns an error for a position inside the log at which there is no event. The
 // caller holds l.mu.
 func (l *Log) after(p eventstore.Position) (int, error) {

@@ -77,7 +77,7 @@ func (l *Log) ReadAll(ctx context.Context, from eventstore.Position, opt eventst
 	}
 }
 
-// The method "from" returns the events that a read from a position yields. A forward
+// The method from() returns the events that a read from a position yields. A forward
 // read includes the event at the position, and a backward read excludes it.
 func (l *Log) from(p eventstore.Position, d eventstore.Direction) ([]eventstore.Recorded, error) {
 	l.mu.Lock()

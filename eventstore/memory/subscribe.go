@@ -57,7 +57,7 @@ func (l *Log) start(after eventstore.Position) (int, error) {
 	return i, nil
 }
 
-// The method "since" returns the events starting at an index, and a channel that
+// The method since() returns the events starting at an index, and a channel that
 // closes when the log grows.
 func (l *Log) since(index int) ([]eventstore.Recorded, <-chan struct{}) {
 	l.mu.Lock()

@@ -64,7 +64,7 @@ type admin struct {
 	cancel context.CancelFunc
 }
 
-// The method "while" returns a context that ends when the caller disconnects or the
+// The method while() returns a context that ends when the caller disconnects or the
 // server shuts down.
 func (a *admin) while(r *http.Request) (context.Context, func()) {
 	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok {

@@ -63,7 +63,7 @@ func TestAppendExpectedRevisions(t *testing.T) {
 	}
 }
 
-// The method "in" returns a fixture that reports failures to the subtest t.
+// The method in() returns a fixture that reports failures to the subtest t.
 func (f *fixture) in(t *testing.T) *fixture {
 	g := *f
 	g.t = t

@@ -72,7 +72,7 @@ func (s *sender) receive() *api.BatchAppendResp {
 	return m
 }
 
-// The method "one" sends a single append and returns the response.
+// The method one() sends a single append and returns the response.
 func (s *sender) one(o *api.BatchAppendReq_Options, events ...*api.AppendReq_ProposedMessage) *api.BatchAppendResp {
 	s.t.Helper()
 	id := uuid.New()

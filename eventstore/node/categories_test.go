@@ -20,7 +20,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// The method "links" returns the data of the links in a stream.
+// The method links() returns the data of the links in a stream.
 func (f *fixture) links(stream string, asked ...asking) []string {
 	f.t.Helper()
 	links := []string{}

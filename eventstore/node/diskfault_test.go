@@ -179,7 +179,7 @@ func (b breakage) try(t *testing.T, nth int64) faults {
 	return f
 }
 
-// The method "stopped" checks a node that has failed. The node must not acknowledge any
+// The method stopped() checks a node that has failed. The node must not acknowledge any
 // more appends, and must still return the acknowledged events.
 func (b breakage) stopped(t *testing.T, nth int64, n *Node, disk *faultyDisk, acknowledged int, err error) {
 	if !errors.Is(err, lifecycle.ErrFailed) {
@@ -204,7 +204,7 @@ func (b breakage) stopped(t *testing.T, nth int64, n *Node, disk *faultyDisk, ac
 	}
 }
 
-// The method "recovered" opens the log on a disk that works again and checks that no
+// The method recovered() opens the log on a disk that works again and checks that no
 // acknowledged event is lost.
 func (b breakage) recovered(t *testing.T, nth int64, fs *vfs.MemFS, acknowledged int) {
 	n, err := Open(Options{Dir: "log", FS: fs, Logger: quiet})

@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	logtest.VerifyNoLeaks(m, goleak.IgnoreTopFunction("github.com/cockroachdb/pebble/v2.(*ConcurrencyLimitScheduler).periodicGranter"))
 }
 
-// The function "apart" runs the current test in a separate process, because the test may
+// The function apart() runs the current test in a separate process, because the test may
 // leave goroutines stuck. In that process, apart returns false.
 func apart(t *testing.T) bool {
 	t.Helper()
@@ -199,7 +199,7 @@ func appendMessages(o *api.AppendReq_Options, events []*api.AppendReq_ProposedMe
 	return messages
 }
 
-// The method "must" sends an append and requires that it succeeds.
+// The method must() sends an append and requires that it succeeds.
 func (f *fixture) must(stream string, expected int64, events ...*api.AppendReq_ProposedMessage) *api.AppendResp_Success {
 	f.t.Helper()
 	r := f.append(stream, expected, events...)
@@ -208,7 +208,7 @@ func (f *fixture) must(stream string, expected int64, events ...*api.AppendReq_P
 	return r.response.GetSuccess()
 }
 
-// The method "refused" sends an append and requires that the node rejects its expected
+// The method refused() sends an append and requires that the node rejects its expected
 // version.
 func (f *fixture) refused(stream string, expected int64, events ...*api.AppendReq_ProposedMessage) *api.AppendResp_WrongExpectedVersion {
 	f.t.Helper()
@@ -441,7 +441,7 @@ func (s *subscription) event() *api.ReadResp_ReadEvent_RecordedEvent {
 	return m.GetEvent().GetEvent()
 }
 
-// The method "dropped" requires that the subscription ends without another message, and
+// The method dropped() requires that the subscription ends without another message, and
 // returns its status.
 func (s *subscription) dropped() codes.Code {
 	s.t.Helper()

@@ -55,7 +55,7 @@ func mutateAll(t *testing.T, nth int) {
 	}
 }
 
-// The function "with" returns a copy of text in which some bits of one byte are flipped.
+// The function with() returns a copy of text in which some bits of one byte are flipped.
 func with(text string, at int, bits byte) string {
 	b := []byte(text)
 	b[at] ^= bits

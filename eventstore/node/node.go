@@ -165,7 +165,7 @@ func (n *Node) close() error {
 	return errors.Join(serveErr, n.abandon())
 }
 
-// The method "quiet" returns a channel that is closed once nothing writes to the log any
+// The method quiet() returns a channel that is closed once nothing writes to the log any
 // more.
 func (n *Node) quiet() <-chan struct{} {
 	quiet := make(chan struct{})

@@ -149,7 +149,7 @@ func (t *team) untilInfo(wanted func(*esdb.PersistentSubscriptionStats) bool) {
 	}
 }
 
-// The method "until" waits for a stream to have n visible events and returns the last
+// The method until() waits for a stream to have n visible events and returns the last
 // one.
 func (t *team) until(stream string, n int) *esdb.RecordedEvent {
 	t.t.Helper()

@@ -25,7 +25,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// The function "holding" returns the files in a folder that contain the given text.
+// The function holding() returns the files in a folder that contain the given text.
 func holding(t *testing.T, fs vfs.FS, dir, text string) (files []string) {
 	t.Helper()
 	names, err := fs.List(dir)
@@ -43,7 +43,7 @@ func holding(t *testing.T, fs vfs.FS, dir, text string) (files []string) {
 	return files
 }
 
-// The function "addressed" returns event data with a unique email address, and the name
+// The function addressed() returns event data with a unique email address, and the name
 // in that address. The name cannot be compressed, so a search finds it in every file
 // that contains the event.
 func addressed(i int) (name, data string) {
@@ -52,7 +52,7 @@ func addressed(i int) (name, data string) {
 	return name, name + "@example.org"
 }
 
-// The method "padding" makes the write-ahead log switch files a few times, so that Pebble
+// The method padding() makes the write-ahead log switch files a few times, so that Pebble
 // keeps some of them for reuse.
 func (f *fixture) padding(stream string) {
 	f.t.Helper()

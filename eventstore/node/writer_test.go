@@ -95,7 +95,7 @@ func TestConcurrentAppendsReachSubscribersInOrder(t *testing.T) {
 
 var errDisk = errors.New("the disk is broken")
 
-// The function "failing" returns a disk and a switch. Once the switch is set, the given
+// The function failing() returns a disk and a switch. Once the switch is set, the given
 // kinds of operations on the write-ahead log fail.
 func failing(fs vfs.FS, kinds ...errorfs.OpKind) (vfs.FS, *atomic.Bool) {
 	on := &atomic.Bool{}

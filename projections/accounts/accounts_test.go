@@ -40,7 +40,7 @@ func (l *countedLog) set(change func()) {
 	change()
 }
 
-// The method "counted" returns the number of reads that f makes.
+// The method counted() returns the number of reads that f makes.
 func (l *countedLog) counted(f func()) int {
 	l.set(func() { l.reads = 0 })
 	f()
@@ -92,7 +92,7 @@ func (l *countedLog) Append(ctx context.Context, id eventstore.StreamID, e event
 
 func now() eventstore.Metadata { return eventstore.Metadata{At: time.Now(), Correlation: "test"} }
 
-// The function "does" returns a decision function that always returns the given
+// The function does() returns a decision function that always returns the given
 // events.
 func does(events ...owner.Event) func(owner.Account) ([]owner.Event, error) {
 	return func(owner.Account) ([]owner.Event, error) { return events, nil }
@@ -111,7 +111,7 @@ func load(t require.TestingT, a *Accounts, ownerID string) owner.Account {
 	return account
 }
 
-// The function "folded" returns the account that results from folding its stream in
+// The function folded() returns the account that results from folding its stream in
 // the log.
 func folded(t require.TestingT, log eventstore.Log, ownerID string) owner.Account {
 	account, _, err := kind.Load(context.Background(), log, streamOf(ownerID), owner.Account{})
@@ -123,7 +123,7 @@ func signUp(t require.TestingT, a *Accounts, ownerID string) {
 	change(t, a, ownerID, owner.SignedUp{OwnerID: ownerID, AddressHash: "h"})
 }
 
-// The function "running" starts Run in the synctest bubble and waits for its first
+// The function running() starts Run in the synctest bubble and waits for its first
 // probe. Run continues until the test ends.
 func running(t *testing.T, a *Accounts) {
 	ctx, cancel := context.WithCancel(t.Context())
@@ -299,7 +299,7 @@ func TestRacingProcessesKeepTheBotLimit(t *testing.T) {
 	require.Len(t, folded(t, log, "ada").Bots, owner.BotLimit)
 }
 
-// The function "cached" returns which of the given accounts are in the cache.
+// The function cached() returns which of the given accounts are in the cache.
 func cached(a *Accounts, ids ...string) (found []string) {
 	for _, id := range ids {
 		if _, ok := a.cached.Find(streamOf(id)); ok {

@@ -90,7 +90,7 @@ func (a *Accounts) probe(ctx context.Context, after eventstore.Position) (events
 	return next, nil
 }
 
-// The method "reached" records that Run has folded all events up to a time.
+// The method reached() records that Run has folded all events up to a time.
 func (a *Accounts) reached(at time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

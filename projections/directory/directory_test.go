@@ -361,7 +361,7 @@ func TestRestartedDirectoryEqualsOneThatNeverStopped(t *testing.T) {
 	}
 }
 
-// The method "same" requires that two directories return the same results.
+// The method same() requires that two directories return the same results.
 func (w *followed) same(other *directory.Directory) {
 	w.t.Helper()
 	answers := func(d *directory.Directory) []any {

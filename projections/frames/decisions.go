@@ -103,7 +103,7 @@ func (f *decisionLog) add(e match.Event, at time.Time, c Clock) {
 	f.follow(e, c.Used)
 }
 
-// The method "closed" folds an event. If the event closes a decision of the seat, the
+// The method closed() folds an event. If the event closes a decision of the seat, the
 // method returns that decision. A failed decision is followed by an ActionPlayed
 // event with the default action. The method adds this action to the decision that
 // is already in the list.
@@ -148,7 +148,7 @@ func (f *decisionLog) explain(d *Decision) {
 	}
 }
 
-// The function "malformed" explains a malformed answer. It returns nil for other
+// The function malformed() explains a malformed answer. It returns nil for other
 // timeouts.
 func malformed(e match.DecisionTimedOut) *match.Malformed {
 	kind, ok := game.ParseKind(e.Kind)
@@ -158,7 +158,7 @@ func malformed(e match.DecisionTimedOut) *match.Malformed {
 	return match.ExplainMalformed(kind, e.Decision, *e.Answer)
 }
 
-// The method "limits" returns the time limits of the latest request, minus the time
+// The method limits() returns the time limits of the latest request, minus the time
 // spent redialing.
 func (f *decisionLog) limits(redial []int64) (deadlineMs int64, bankMs *int64) {
 	a := f.allowed

@@ -86,7 +86,7 @@ func checkDecisions(t *testing.T, h frames.History, requests map[int]match.Reque
 	}
 }
 
-// The function "fits" checks a decision against the event that closed it. If the
+// The function fits() checks a decision against the event that closed it. If the
 // decision failed, the function also checks it against the default action after
 // that event.
 func fits(d frames.Decision, closing match.PublicEvent, h frames.History) error {

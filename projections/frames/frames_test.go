@@ -21,7 +21,7 @@ import (
 	"hexarena/projections/frames"
 )
 
-// The function "started" returns a match that has started, and its log.
+// The function started() returns a match that has started, and its log.
 func started(t *testing.T, names ...string) (*arenatest.Game, *memory.Log) {
 	t.Helper()
 	log := memory.New()
@@ -38,7 +38,7 @@ func read(t *testing.T, log eventstore.Log, g *arenatest.Game) frames.History {
 	return h
 }
 
-// The function "whole" returns an ended match that another referee claimed while it
+// The function whole() returns an ended match that another referee claimed while it
 // was running.
 func whole(t *testing.T, names ...string) (*arenatest.Game, frames.History) {
 	t.Helper()
@@ -169,7 +169,7 @@ func TestFramesOfARunningMatchDoNotDependOnHiddenState(t *testing.T) {
 	require.Len(t, changed, 5, "kinds of events with hidden data")
 }
 
-// The function "disguised" returns an event with the same public part but different
+// The function disguised() returns an event with the same public part but different
 // hidden data.
 func disguised(t *testing.T, e match.Event) match.Event {
 	t.Helper()

@@ -317,5 +317,5 @@ func decode(text string) (b health.Bot, err error) {
 	return b, err
 }
 
-// The function "failed" returns the value of the column failed for a decision of a match.
+// The function failed() returns the value of the column failed for a decision of a match.
 func failed(matchID string, decision int) string { return fmt.Sprintf("%s/%d", matchID, decision) }

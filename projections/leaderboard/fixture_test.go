@@ -24,7 +24,7 @@ import (
 // clocks, so the wall clock can be earlier than their events.
 var afterAll = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// The function "itself" is a Names function that returns a bot's id as its name.
+// The function itself() is a Names function that returns a bot's id as its name.
 func itself(botID string) (name, owner string, ok bool) { return botID, "owner of " + botID, true }
 
 // inspected is a leaderboard whose rows a test can read.

@@ -204,7 +204,7 @@ func TestBySeatAndHeadToHead(t *testing.T) {
 	}
 }
 
-// The function "aged" returns a leaderboard of 10,000 bots that have played a given
+// The function aged() returns a leaderboard of 10,000 bots that have played a given
 // number of matches.
 func aged(b *testing.B, matches int) (*inspected, *testArena) {
 	w := newArena(b, 7)

@@ -70,7 +70,7 @@ func (l *Leaderboard) standingsAt(mode string, at time.Time) (map[string]standin
 	return l.past.after(rows, mode, match)
 }
 
-// The method "after" returns the standings after a match. Match 0 means the time
+// The method after() returns the standings after a match. Match 0 means the time
 // before the first match.
 func (p *past) after(rows *sql.DB, mode string, match int64) (map[string]standing, error) {
 	p.mu.Lock()

@@ -52,7 +52,7 @@ func (c *channel) addEnd(matchID string, record []byte) {
 	c.ends = append(c.ends, end)
 }
 
-// The method "since" returns the records for a slow reader that next needs record n. These
+// The method since() returns the records for a slow reader that next needs record n. These
 // are the end records from number n on, and the newest frame of each match if its number
 // is n or higher. It returns false if some of these end records may have been dropped.
 func (c *channel) since(n uint64) ([][]byte, bool) {

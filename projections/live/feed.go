@@ -38,7 +38,7 @@ func (f *feed) add(record []byte) {
 	f.newest = append(f.newest, record)
 }
 
-// The method "from" returns the uncompressed records, starting with number n. n must
+// The method from() returns the uncompressed records, starting with number n. n must
 // be at least first.
 func (f *feed) from(n uint64) [][]byte {
 	return f.newest[n-f.first() : len(f.newest) : len(f.newest)]

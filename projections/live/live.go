@@ -133,7 +133,7 @@ func (h *Hub) Latest(matchID string) ([]byte, bool) {
 	return m.latest.json, true
 }
 
-// The method "visible" returns a match that has a frame. The caller must hold mu.
+// The method visible() returns a match that has a frame. The caller must hold mu.
 func (h *Hub) visible(matchID string) (*running, bool) {
 	m, ok := h.running[matchID]
 	return m, ok && m.latest != nil

@@ -111,7 +111,7 @@ func (s *stage) scan(ctx context.Context) map[string]matches.Summary {
 	return all
 }
 
-// The method "shown" returns the frames that readers of a running match get.
+// The method shown() returns the frames that readers of a running match get.
 func (s *stage) shown(g *arenatest.Game) []match.Frame {
 	s.t.Helper()
 	h, err := frames.Read(context.Background(), s.log, g.MatchID)

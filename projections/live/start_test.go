@@ -20,7 +20,7 @@ import (
 	"hexarena/projections/live"
 )
 
-// meddling is a log that calls its function "happen" before, between and after the events
+// meddling is a log that calls its function happen() before, between and after the events
 // of a read.
 type meddling struct {
 	*memory.Log

@@ -181,7 +181,7 @@ func (m *Matches) close(tx *projections.Tx, id, status, reason string, results [
 	return nil
 }
 
-// The function "rated" returns the players and their seats with their results.
+// The function rated() returns the players and their seats with their results.
 func rated(players []Player, played []seats.Seat, results []ladder.RatedSeat) ([]Player, []seats.Seat, error) {
 	players, played = slices.Clone(players), slices.Clone(played)
 	for _, s := range results {
@@ -219,7 +219,7 @@ func (m *Matches) applyMatch(tx *projections.Tx, id string, r eventstore.Recorde
 	return nil
 }
 
-// The method "seated" returns a match, or an error if the match was never seated.
+// The method seated() returns a match, or an error if the match was never seated.
 func (m *Matches) seated(tx *projections.Tx, id string) (*entry, error) {
 	en, err := m.find(tx, id)
 	if err == nil && en == nil {

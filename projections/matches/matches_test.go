@@ -81,7 +81,7 @@ func (w *fixture) unlisted(id string) {
 	require.False(w.t, ok)
 }
 
-// The method "voided" checks what the list says about a match that was voided before
+// The method voided() checks what the list says about a match that was voided before
 // it started. An empty mode means that no such match exists.
 func (w *fixture) voided(id, mode, reason string) {
 	w.t.Helper()

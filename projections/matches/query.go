@@ -153,7 +153,7 @@ func (m *Matches) From(botID, first string, limit int) (list []Summary, known bo
 	return list, first == "" || len(list) > 0 && list[0].ID == first, err
 }
 
-// The method "before" returns the number of a match. If id is empty, it returns the
+// The method before() returns the number of a match. If id is empty, it returns the
 // greatest possible number.
 func (q *queries) before(id string) (seq int64, err error) {
 	if id == "" {
@@ -257,7 +257,7 @@ type edge struct{ seq, at int64 }
 // maxEdges is the maximum number of cached edges.
 const maxEdges = 1000
 
-// The method "of" returns the edge of a selection at the given checkpoint or a later
+// The method of() returns the edge of a selection at the given checkpoint or a later
 // one.
 func (e *edges) of(s selection, at int64, find func() (seq, at int64, err error)) (int64, error) {
 	e.mu.Lock()

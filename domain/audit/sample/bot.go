@@ -41,7 +41,7 @@ func (b *bot) misbehave(d match.Decision) match.Outcome {
 	}
 }
 
-// The method "any" returns an action for a kind of decision, with the right shape and
+// The method any() returns an action for a kind of decision, with the right shape and
 // random values.
 func (b *bot) any(kind game.Kind) string {
 	n := func(most int) int { return b.Below(most+2) - b.Below(10)/9 }

@@ -33,7 +33,7 @@ type Beacon struct {
 	Sign func(round uint64) []byte
 }
 
-// The method "named" returns the round that a seating names, or nil without a beacon.
+// The method named() returns the round that a seating names, or nil without a beacon.
 func (b *Beacon) named(tick time.Time) *beacon.Named {
 	if b == nil {
 		return nil
@@ -101,7 +101,7 @@ func (l *Ladder) store(events []ladder.Event, err error) []ladder.Event {
 
 func (l *Ladder) below(n int) int { return int(l.rng.Uint64() >> 1 % uint64(n)) }
 
-// The method "results" draws the winner at random. The other bots share second place
+// The method results() draws the winner at random. The other bots share second place
 // or are placed in table order.
 func (l *Ladder) results(s ladder.Seating) []ladder.Result {
 	results := make([]ladder.Result, len(s.Bots))

@@ -83,7 +83,7 @@ func (c *Categories) Await(ctx context.Context, position uint64) error {
 	}
 }
 
-// The method "opened" returns the index. ok is false before the first Await.
+// The method opened() returns the index. ok is false before the first Await.
 func (c *Categories) opened() (links storage.Index, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,7 +113,7 @@ func (c *Categories) start() error {
 	return nil
 }
 
-// The method "broken" stores the reason why the index can no longer be read or updated.
+// The method broken() stores the reason why the index can no longer be read or updated.
 // The log is not affected.
 func (c *Categories) broken(err error) {
 	c.Logger.Error("the category index failed; restart the node to rebuild it", "error", err)
@@ -215,7 +215,7 @@ func (c *Categories) add(records []record.Record) (err error) {
 	return b.Commit(pebble.NoSync)
 }
 
-// The method "following" returns the revision for the next link in a link stream.
+// The method following() returns the revision for the next link in a link stream.
 func (c *Categories) following(name string) (int64, error) {
 	last, ok := c.last.Get(name)
 	if !ok {

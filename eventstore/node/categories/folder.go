@@ -85,7 +85,7 @@ func (c *Categories) builtTo(index storage.Index) (uint64, error) {
 	return at, nil
 }
 
-// The method "halted" handles a fatal Pebble error, after which Pebble cannot continue.
+// The method halted() handles a fatal Pebble error, after which Pebble cannot continue.
 func (c *Categories) halted(err error) {
 	c.mu.Lock()
 	c.stuck = true

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// The function "opening" returns the first bytes that an HTTP/2 client sends: its
+// The function opening() returns the first bytes that an HTTP/2 client sends: its
 // settings and a request.
 func opening(t testing.TB, contentType string, p http2.HeadersFrameParam) []byte {
 	t.Helper()

@@ -39,7 +39,7 @@ func (g *group) loadCheckpoint() (at uint64, ok bool, err error) {
 	return 0, false, nil
 }
 
-// The method "done" returns the event before the first unfinished message, or the last
+// The method done() returns the event before the first unfinished message, or the last
 // event if all messages are finished. It also returns how many events the group has
 // considered up to that event.
 func (g *group) done() (mark, uint64) {

@@ -102,7 +102,7 @@ func newConsumer(o *api.ReadReq_Options, call api.PersistentSubscriptions_ReadSe
 	return c
 }
 
-// The method "free" returns how many more messages the consumer can take.
+// The method free() returns how many more messages the consumer can take.
 func (c *consumer) free() int { return c.size - len(c.inFlight) }
 
 // unanswered returns the consumer's unanswered messages in the order in which the group
@@ -119,7 +119,7 @@ func (c *consumer) unanswered() []*message {
 	return messages
 }
 
-// The method "end" ends the call with the given cause. Only the first cause has an
+// The method end() ends the call with the given cause. Only the first cause has an
 // effect.
 func (c *consumer) end(cause error) {
 	c.once.Do(func() {

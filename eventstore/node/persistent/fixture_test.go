@@ -153,7 +153,7 @@ func (s *subscriber) ack(e *api.ReadResp_ReadEvent) {
 	s.requests <- &api.ReadReq{Content: &api.ReadReq_Ack_{Ack: &api.ReadReq_Ack{Ids: []*shared.UUID{e.GetEvent().GetId()}}}}
 }
 
-// The method "until" waits for a condition, which it checks under the group's lock.
+// The method until() waits for a condition, which it checks under the group's lock.
 func (f *fixture) until(g *group, holds func() bool) {
 	f.t.Helper()
 	for {

@@ -55,7 +55,7 @@ func (g *group) park() error {
 	}
 }
 
-// The method "parked" returns the link that parks a message. ok is false if the message's
+// The method parked() returns the link that parks a message. ok is false if the message's
 // event no longer exists.
 func (g *group) parked(p parking) (e writer.Proposed, ok bool, err error) {
 	found, ok, err := g.load(p.message)
@@ -95,7 +95,7 @@ type replay struct {
 
 func (r *replay) active() bool { return r.next < r.stop || r.pending > 0 || r.stop > 0 }
 
-// The method "over" reports whether consumers have answered all replayed messages.
+// The method over() reports whether consumers have answered all replayed messages.
 func (r *replay) over() bool { return r.stop > 0 && r.next >= r.stop && r.pending == 0 }
 
 // parkedSpan returns the range of parked revisions, from first up to, but not

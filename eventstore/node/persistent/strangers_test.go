@@ -18,7 +18,7 @@ import (
 	"hexarena/eventstore/node/wire"
 )
 
-// The function "owned" makes a stranger the owner of a group.
+// The function owned() makes a stranger the owner of a group.
 func owned(c *groupConfig) { c.Owner = "stranger" }
 
 func (s *subscriber) park(e *api.ReadResp_ReadEvent) {

@@ -139,7 +139,7 @@ func (b *buckets) remove(c *consumer) {
 	}
 }
 
-// The method "least" returns the consumer with the fewest buckets.
+// The method least() returns the consumer with the fewest buckets.
 func (b *buckets) least() (least *consumer) {
 	for c, count := range b.count {
 		if least == nil || count < b.count[least] {

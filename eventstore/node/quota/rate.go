@@ -45,7 +45,7 @@ func (m *Meter) Take(network string, n int, now time.Time) (wait time.Duration) 
 	return 0
 }
 
-// The method "after" returns the time at which an allowance will be full again if n
+// The method after() returns the time at which an allowance will be full again if n
 // events are deducted now. It also returns how long the caller must wait before it
 // may deduct them.
 func (r Rate) after(whole time.Time, n int, now time.Time) (time.Time, time.Duration) {

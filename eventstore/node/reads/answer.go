@@ -90,7 +90,7 @@ func (r *reader) checkPosition() error {
 	return err
 }
 
-// The method "selects" reports whether a record is part of this read of $all.
+// The method selects() reports whether a record is part of this read of $all.
 func (r *reader) selects(found *record.Record) bool {
 	return !streams.HiddenFromAll(found.Stream) && r.filter.Matches(found)
 }
@@ -108,7 +108,7 @@ func (r *reader) pageAt(from uint64, limit int) storage.Range {
 	return storage.Range{From: from, Within: r.within, Limit: limit, Backwards: r.backwards}
 }
 
-// The method "left" returns how many more events the client wants.
+// The method left() returns how many more events the client wants.
 func (r *reader) left() int { return int(min(r.count, math.MaxInt)) }
 
 // sendPages sends pages until it has sent the last page or all the events that the

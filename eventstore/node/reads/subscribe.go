@@ -177,7 +177,7 @@ func (c *cursor) catchUp() error {
 	}
 }
 
-// The method "older" reads records that the tail no longer contains. If a scavenge
+// The method older() reads records that the tail no longer contains. If a scavenge
 // removed all of them, the method moves the cursor to the end.
 func (c *cursor) older() ([]record.Record, error) {
 	end := c.Tail.End()

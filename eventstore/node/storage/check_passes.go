@@ -40,7 +40,7 @@ func (t *tally) add(stream []byte, revision, position uint64) {
 // checks ctx at the same interval.
 const reportEvery = 1024
 
-// The method "each" visits the keys from one key up to, but not including, another.
+// The method each() visits the keys from one key up to, but not including, another.
 func (c *checker) each(step string, from, to []byte, total uint64, visit func(it *pebble.Iterator) (done uint64)) (err error) {
 	it, err := c.store.DB.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
 	if err != nil {
@@ -114,7 +114,7 @@ func (l *logReader) visit(it *pebble.Iterator) uint64 {
 	return position
 }
 
-// The method "follows" checks that a record begins right after the previous one, or after
+// The method follows() checks that a record begins right after the previous one, or after
 // a gap that a scavenge may have left.
 func (l *logReader) follows(r *record.Record) {
 	switch {
@@ -166,7 +166,7 @@ func (x *indexReader) visit(it *pebble.Iterator) uint64 {
 	return uint64(x.each * float64(x.index.count))
 }
 
-// The method "follows" checks that a stream's revisions have no gaps. The revisions must
+// The method follows() checks that a stream's revisions have no gaps. The revisions must
 // begin with 0 or right after the cut, and may end with a tombstone.
 func (x *indexReader) follows(stream []byte, revision uint64) {
 	if !x.begun || string(stream) != x.stream {

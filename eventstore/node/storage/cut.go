@@ -132,7 +132,7 @@ func (s *Store) WasScavenged(position uint64) (bool, error) {
 	return err == nil && (r.Position == 0 || r.Position+uint64(r.Size()) <= position), err
 }
 
-// The method "missing" returns the error for an index entry without a record. It returns
+// The method missing() returns the error for an index entry without a record. It returns
 // nil if a scavenge removed the record after the caller read the entry.
 func (s *Store) missing(stream string, revision, position uint64) error {
 	entry, err := s.Value(StreamKey(stream, revision))
@@ -142,7 +142,7 @@ func (s *Store) missing(stream string, revision, position uint64) error {
 	return record.Damaged(position, fmt.Sprintf("%s@%d is missing", stream, revision))
 }
 
-// The method "skipped" returns the error for an index that continues with revision found
+// The method skipped() returns the error for an index that continues with revision found
 // instead of revision next. It returns nil if a scavenge left the gap.
 func (s *Store) skipped(stream string, next, found uint64) error {
 	c, ok, err := s.cut(stream)

@@ -196,7 +196,7 @@ func (s *Store) readable(format string) error {
 		ErrWrongFormat, s.dir, strings.Trim(strconv.Quote(format), `"`), formatWhole, formatScavenged)
 }
 
-// The method "without" returns the error for a Pebble store that has no format version.
+// The method without() returns the error for a Pebble store that has no format version.
 // An empty store is a log whose creation was interrupted. Any other store belongs to
 // another program.
 func (s *Store) without() error {

@@ -96,7 +96,7 @@ func (p *Page) add(r record.Record) {
 	p.bytes += len(r.Data) + len(r.Metadata)
 }
 
-// The method "full" reports whether the page has limit records or has reached the
+// The method full() reports whether the page has limit records or has reached the
 // maximum size of a page.
 func (p *Page) full(limit int) bool {
 	return len(p.Records) >= min(limit, PageRecords) || p.bytes >= pageBytes

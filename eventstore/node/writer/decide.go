@@ -30,7 +30,7 @@ func (w *Writer) decide(r *Request) (Outcome, error) {
 	}
 }
 
-// The method "deleted" reports whether the request's stream is tombstoned, or is
+// The method deleted() reports whether the request's stream is tombstoned, or is
 // soft-deleted while the request expects it to exist.
 func (w *Writer) deleted(r *Request, h storage.Head) (bool, error) {
 	if h.Tombstoned() || r.Expected == StreamExists && h.Meta.SoftDeleted() {
@@ -149,7 +149,7 @@ func (w *Writer) undelete(stream string, first int64) error {
 	return err
 }
 
-// The method "described" updates a stream's remembered head after the stream received new
+// The method described() updates a stream's remembered head after the stream received new
 // metadata. New metadata undeletes a soft-deleted stream, but the stream's old events
 // stay hidden.
 func (w *Writer) described(stream, data string) error {

@@ -53,7 +53,7 @@ const (
 // entries. So the log contains either all records of a request or none. Records of the
 // current group cannot be read from the store yet. Therefore, the goroutine commits the
 // group before it decides a second request for a stream that the group has written. The
-// method "commit" hands the batch to Pebble, which appends the batch to its write-ahead
+// method commit() hands the batch to Pebble, which appends the batch to its write-ahead
 // log. The method does not wait for the sync.
 //
 // Sync and acknowledgment. When all requests of the queue are committed, the goroutine
