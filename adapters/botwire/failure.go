@@ -36,8 +36,8 @@ const (
 )
 
 var (
-	errAddress = &failure{words: "the address is not allowed", fault: faulty(match.CodeNotAllowed, "the address is not allowed"), refused: true, unconnected: true}
-	errResolve = &failure{words: "the host name does not resolve", fault: faulty(match.CodeUnreachable, noConnection), unconnected: true}
+	errAddress = &failure{words: "the address is not allowed: use a public address that is not the arena's own", fault: faulty(match.CodeNotAllowed, "the address is not allowed"), refused: true, unconnected: true}
+	errResolve = &failure{words: "the host name does not resolve: check the URL", fault: faulty(match.CodeUnreachable, noConnection), unconnected: true}
 	errConnect = &failure{words: noConnection, fault: faulty(match.CodeUnreachable, noConnection), unconnected: true}
 	errAnswer  = &failure{words: noAnswer, fault: faulty(match.CodeNoHTTP, noAnswer)}
 	errHungUp  = &failure{words: noAnswer, fault: faulty(match.CodeReset, "the bot reset the connection before it answered the upgrade")}

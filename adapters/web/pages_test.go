@@ -25,7 +25,7 @@ func TestPublicPages(t *testing.T) {
 		"/ladder/standard?day=2026-09-06": {"at the end of 2026-09-06"},
 		"/bot/" + botID: {
 			"Lovelace", "polyline", "1st of 2", "41 ms", "a removed bot", "1.5",
-			"3 matches of this bot ran out of time and were aborted. The bot used 71% of the time that all bots used in the 2 of them that have clocks.",
+			"3 matches of this bot ran out of time and were aborted. The bot used 71% of the time that all bots used in the 2 of these matches in which the arena measured it.",
 			"By version", "2.0 &lt;beta&gt;</bdi></th>", "not named", "version <bdi>2.0 &lt;beta&gt;",
 		},
 		"/sign-in":                    {"Send me a link"},
@@ -76,7 +76,7 @@ func TestPagesOfSession(t *testing.T) {
 		"/dashboard/bots/" + botID: {"https://bots.example.org/ada", "Remove"},
 		"/dashboard/bots/" + botID + "/trials/" + trialID: {
 			"The game was played to its end. The bot got 2 strikes and resigned.", "came 1,004 ms late", "invalid \uFFFDcharacter", "trials/" + trialID + "/replay#97",
-			"at most 31 ms, 95 % at most 140 ms, and the slowest 5000 ms",
+			"at most 31 ms, 95 % at most 140 ms, and the slowest took 5000 ms",
 		},
 		"/dashboard/bots/" + botID + "/trials/" + trialID + "/replay": {
 			`data-path="/bots/` + botID + `/trials/` + trialID + `"`, `data-events="388"`, "Only you see this trial.",
