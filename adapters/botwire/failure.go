@@ -31,13 +31,14 @@ type failure struct {
 }
 
 const (
-	noConnection = "no connection could be made; check that the bot is running, and check its port and, for https, its certificate"
-	noAnswer     = "the server sent no usable HTTP response in time"
+	noConnection  = "no connection could be made; check that the bot is running, and check its port and, for https, its certificate"
+	deniedAddress = "the address is not allowed; use a public address that is not the arena's own"
+	noAnswer      = "the server sent no usable HTTP response in time"
 )
 
 var (
-	errAddress = &failure{words: "the address is not allowed: use a public address that is not the arena's own", fault: faulty(match.CodeNotAllowed, "the address is not allowed"), refused: true, unconnected: true}
-	errResolve = &failure{words: "the host name does not resolve: check the URL", fault: faulty(match.CodeUnreachable, noConnection), unconnected: true}
+	errAddress = &failure{words: deniedAddress, fault: faulty(match.CodeNotAllowed, deniedAddress), refused: true, unconnected: true}
+	errResolve = &failure{words: "the host name does not resolve; check the URL", fault: faulty(match.CodeUnreachable, noConnection), unconnected: true}
 	errConnect = &failure{words: noConnection, fault: faulty(match.CodeUnreachable, noConnection), unconnected: true}
 	errAnswer  = &failure{words: noAnswer, fault: faulty(match.CodeNoHTTP, noAnswer)}
 	errHungUp  = &failure{words: noAnswer, fault: faulty(match.CodeReset, "the bot reset the connection before it answered the upgrade")}

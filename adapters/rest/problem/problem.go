@@ -237,7 +237,7 @@ var (
 	ExampleInvalidField = InvalidField("name", "is missing")
 	ExampleInvalidQuery = &InvalidInput{[]rest.FieldError{{In: "query", Field: "modus", Message: "is unknown: check the spelling"}}}
 	ExampleFailedCheck  = &CheckFailed{[]rest.Step{{Name: "ping", Detail: "the connection was refused"}}}
-	ExampleDeniedURL    = owner.InvalidURL("is refused: the address is not allowed")
+	ExampleDeniedURL    = owner.InvalidURL("is refused: the address is not allowed; use a public address that is not the arena's own")
 	ExampleRateLimited  = &RateLimited{Limits: []string{"600 calls"}, After: 12}
 	ExampleConflict     = &eventstore.WrongVersionError{}
 	ErrUnknown          = errors.New("an error that is not in the table")
