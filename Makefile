@@ -96,7 +96,7 @@ soak: build ## run the long tests: 50 kills, outages, disk faults, 20,000 connec
 	@./bin/arena bench growth
 
 .PHONY: audit-long
-audit-long: ## check a ladder and its 1,000 matches with the Python checker, and compare it with arena verify
+audit-long: ## check a ladder and its 1,000 matches with the Python checker, and compare the results with those of arena verify
 	@ARENA_AUDIT=1 $(GO) test -count=1 -timeout 20m -v -run 'AuditLong' ./domain/audit
 
 .PHONY: clients

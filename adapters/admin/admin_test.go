@@ -249,7 +249,7 @@ func TestInvalidOrderIsRefusedAndStoresNothing(t *testing.T) {
 		"a reason with hidden characters": {"POST", "/admin/drain", `{"reason":"a\u202eb"}`, nil, 422, "invalid", "one line"},
 		"a long reason":                   {"POST", "/admin/drain", `{"reason":"` + long + `"}`, nil, 422, "invalid", "at most 500"},
 		"a reason of another type":        {"POST", "/admin/drain", `{"reason":1}`, nil, 422, "invalid", "reason must be a string"},
-		"an unknown field":                {"POST", "/admin/drain", `{"reason":"a","until":"now"}`, nil, 422, "invalid", "until is not known here"},
+		"an unknown field":                {"POST", "/admin/drain", `{"reason":"a","until":"now"}`, nil, 422, "invalid", "until is unknown: check the spelling"},
 		"invalid JSON":                    {"POST", "/admin/drain", `reason`, nil, 400, "malformed", ""},
 		"an array":                        {"POST", "/admin/drain", `["a"]`, nil, 400, "malformed", ""},
 		"a field twice":                   {"POST", "/admin/drain", `{"reason":"a","reason":"b"}`, nil, 400, "malformed", "given twice"},

@@ -184,7 +184,7 @@ func (e *endpoint) authorize(c *call, atAddress ratelimit.Counted) error {
 	case e.session && caller.Session == "":
 		return problem.ErrSessionNeeded
 	case e.scope != "" && !caller.May(e.scope):
-		return problem.WithDetail(problem.ErrScopeMissing, "the key lacks the scope "+string(e.scope))
+		return problem.WithDetail(problem.ErrScopeMissing, "the key lacks the scope "+string(e.scope)+": use a key that has it, or sign in")
 	case e.scope != "" && e.method != http.MethodGet && caller.Suspended:
 		return owner.ErrOwnerSuspended
 	}

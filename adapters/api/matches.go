@@ -120,7 +120,7 @@ func (s *Server) getFrames(c *call, in *framesQuery) (out maybeEncoded[rest.Fram
 		return out, problem.InvalidQuery("seat", "is accepted only after the match has ended")
 	}
 	if n, err := strconv.Atoi(in.Seat); err == nil && n >= len(summary.Players) {
-		return out, problem.InvalidQuery("seat", "is a seat without a player")
+		return out, problem.InvalidQuery("seat", "must be all, or the number of a player's seat")
 	}
 	key := fmt.Sprintf("frames %s %d %d %s", in.ID, in.After, in.Limit, in.Seat)
 	if summary.Status != matches.Running && c.server.responses.find(key) == nil {

@@ -31,13 +31,14 @@ type failure struct {
 }
 
 const (
-	noConnection = "no connection could be made; check that the bot is running, and check its port and, for https, its certificate"
-	noAnswer     = "the server sent no usable HTTP response in time"
+	noConnection  = "no connection could be made; check that the bot is running, and check its port and, for https, its certificate"
+	deniedAddress = "the address is not allowed; use a public address that is not the arena's own"
+	noAnswer      = "the server sent no usable HTTP response in time"
 )
 
 var (
-	errAddress = &failure{words: "the address is not allowed", fault: faulty(match.CodeNotAllowed, "the address is not allowed"), refused: true, unconnected: true}
-	errResolve = &failure{words: "the host name does not resolve", fault: faulty(match.CodeUnreachable, noConnection), unconnected: true}
+	errAddress = &failure{words: deniedAddress, fault: faulty(match.CodeNotAllowed, deniedAddress), refused: true, unconnected: true}
+	errResolve = &failure{words: "the host name does not resolve; check the URL", fault: faulty(match.CodeUnreachable, noConnection), unconnected: true}
 	errConnect = &failure{words: noConnection, fault: faulty(match.CodeUnreachable, noConnection), unconnected: true}
 	errAnswer  = &failure{words: noAnswer, fault: faulty(match.CodeNoHTTP, noAnswer)}
 	errHungUp  = &failure{words: noAnswer, fault: faulty(match.CodeReset, "the bot reset the connection before it answered the upgrade")}
@@ -84,15 +85,15 @@ func aboutCertificate(err error) string {
 	var invalid x509.CertificateInvalidError
 	switch {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired && time.Now().After(invalid.Cert.NotAfter):
-		return "certificate expired on " + invalid.Cert.NotAfter.UTC().Format(time.DateOnly)
+		return "the certificate expired on " + invalid.Cert.NotAfter.UTC().Format(time.DateOnly)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return "certificate is not valid before " + invalid.Cert.NotBefore.UTC().Format(time.DateOnly)
+		return "the certificate is not valid before " + invalid.Cert.NotBefore.UTC().Format(time.DateOnly)
 	case errors.As(err, new(x509.HostnameError)):
-		return "certificate is for another host name"
+		return "the certificate is for another host name"
 	case errors.As(err, new(x509.UnknownAuthorityError)):
-		return "certificate is not signed by a known authority; check that the server sends the whole chain"
+		return "the certificate is not signed by a known authority; check that the server sends the whole chain"
 	}
-	return "certificate is not valid"
+	return "the certificate is not valid"
 }
 
 // badExchange returns the failure that describes an error while sending a request or

@@ -120,7 +120,7 @@ const LinesType = "application/x-ndjson"
 
 // BotDecision is one line of the log that contains all decisions of a bot.
 type BotDecision struct {
-	Cursor   string   `json:"cursor" doc:"The position of this decision in the log. With this cursor as since, the log continues after this decision."`
+	Cursor   string   `json:"cursor" doc:"The position of this decision in the log. Send it as the parameter since to get the decisions that follow."`
 	MatchID  string   `json:"matchId"`
 	Decision Decision `json:"decision"`
 }

@@ -13,7 +13,7 @@ type Trial struct {
 	BotID     string  `json:"botId"`
 	Mode      string  `json:"mode" enum:"standard,parley"`
 	Status    string  `json:"status" enum:"waiting,running,ended"`
-	Outcome   *string `json:"outcome" doc:"Null until the trial has ended. completed, wall_clock and operator mean that the game was played, and ended like a match with this reason. in_match, draining and expired mean that it was not played to its end."`
+	Outcome   *string `json:"outcome" doc:"Null until the trial has ended. completed, wall_clock and operator mean that the game was played, and ended like a match with this reason. in_match, draining and expired mean that the game was not played to its end."`
 	StartedAt *string `json:"startedAt" format:"date-time"`
 	EndedAt   *string `json:"endedAt" format:"date-time"`
 	Seat      *int    `json:"seat" doc:"The bot's seat; null until the game has started."`
@@ -22,7 +22,7 @@ type Trial struct {
 	Players   []TrialPlayer   `json:"players" nullable:"false" doc:"In seat order; empty until the game has started."`
 	Decisions []TrialKind     `json:"decisions" nullable:"false" doc:"The bot's decisions by kind, in the order in which the game first asked for them."`
 	Strikes   []TrialDecision `json:"strikes" nullable:"false" doc:"The bot's decisions that caused a strike."`
-	Resigned  bool            `json:"resigned" doc:"Whether the third strike resigned the bot's seat."`
+	Resigned  bool            `json:"resigned" doc:"Whether the bot got its third strike and therefore resigned."`
 	Latency   *TrialLatency   `json:"latency" doc:"Null until the bot has had a decision."`
 	Events    int             `json:"events" doc:"The number of public events so far."`
 }
@@ -60,10 +60,10 @@ type TrialDecision struct {
 	Kind      string  `json:"kind" enum:"setup,turn,discard,bandit,trade"`
 	Outcome   string  `json:"outcome" enum:"played,timeout,illegal"`
 	ElapsedMs int64   `json:"elapsedMs"`
-	Code      *string `json:"code" doc:"Why the decision failed: the code of the fault, the cause of the timeout or the reason of the rules; null if it did not fail."`
+	Code      *string `json:"code" doc:"Why the decision failed: the code of the fault, the cause of the timeout, or the reason why the answer was illegal; null if the decision did not fail."`
 	Message   *string `json:"message" doc:"The code as a sentence, if there is one."`
 	Strikes   int     `json:"strikes" doc:"The seat's strikes after this decision."`
-	Resigned  bool    `json:"resigned" doc:"Whether this decision's strike resigned the seat."`
+	Resigned  bool    `json:"resigned" doc:"Whether this decision's strike was the third one, which made the seat resign."`
 }
 
 // BotTrial is the latest trial of a bot.

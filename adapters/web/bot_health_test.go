@@ -55,11 +55,11 @@ func TestDashboardShowsHealth(t *testing.T) {
 func TestBotPageExplainsHealth(t *testing.T) {
 	s := newSite(t)
 	for state, sentence := range map[string]string{
-		"untested": "No match counts yet.", "ok": "The bot works. Since", "failing": "in each of its last two matches. Since",
+		"untested": "The bot has not played a match that counts yet.", "ok": "The bot works. Since", "failing": "in each of its last two matches. Since",
 		"unreachable": "could not connect to the bot for three decisions in a row.",
 	} {
 		s.say("GET /bots/"+botID, `{"id":"`+botID+`","name":"Lovelace","mode":"standard","status":"active",
 			"health":{"state":"`+state+`","since":"2026-09-06T12:04:00.000Z","recent":{"matches":20,"timeouts":1,"illegal":6,"resigned":2}}}`)
-		s.is(s.get("/dashboard/bots/"+botID), http.StatusOK, sentence, "In the last 20 matches: 1 timeout, 6 illegal answers, resigned 2, missed 0.")
+		s.is(s.get("/dashboard/bots/"+botID), http.StatusOK, sentence, "In the last 20 matches: 1 timeout, 6 illegal answers, resigned in 2, missed 0.")
 	}
 }

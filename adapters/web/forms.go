@@ -78,7 +78,7 @@ func unknownCommand() error {
 // form reads a form. It rejects forms that a page of another site sent.
 func (p *pageRequest) form() (url.Values, error) {
 	if err := p.server.crossSite.Check(p.r); err != nil {
-		return nil, &Refusal{Problem: rest.Problem{Status: http.StatusForbidden, Title: "Forbidden", Code: "cross_site", Detail: "Another site sent this form."}}
+		return nil, &Refusal{Problem: rest.Problem{Status: http.StatusForbidden, Title: "Forbidden", Code: "cross_site", Detail: "Another site sent this form. Open the page on this site, and send the form from there."}}
 	}
 	deadline := http.NewResponseController(p.w)
 	_ = deadline.SetReadDeadline(time.Now().Add(formTime)) // some writers in tests do not support deadlines

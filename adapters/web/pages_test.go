@@ -25,7 +25,7 @@ func TestPublicPages(t *testing.T) {
 		"/ladder/standard?day=2026-09-06": {"at the end of 2026-09-06"},
 		"/bot/" + botID: {
 			"Lovelace", "polyline", "1st of 2", "41 ms", "a removed bot", "1.5",
-			"3 matches of this bot ran out of time and were aborted. The bot used 71% of the time that all bots used in the 2 of them that have clocks.",
+			"3 matches of this bot ran out of time and were aborted. The bot used 71% of the time that all bots used in the 2 of these matches in which the arena measured it.",
 			"By version", "2.0 &lt;beta&gt;</bdi></th>", "not named", "version <bdi>2.0 &lt;beta&gt;",
 		},
 		"/sign-in":                    {"Send me a link"},
@@ -76,8 +76,8 @@ func TestPagesOfSession(t *testing.T) {
 		"/dashboard":               {"Lovelace", "Rank 1, rating 4.2, 2 games", "Check and register"},
 		"/dashboard/bots/" + botID: {"https://bots.example.org/ada", "Remove"},
 		"/dashboard/bots/" + botID + "/trials/" + trialID: {
-			"The game was played to its end. The bot got 2 strikes and resigned.", "came 1,004 ms late", "invalid \uFFFDcharacter", "trials/" + trialID + "/replay#97",
-			"at most 31 ms, 95 % at most 140 ms, and the slowest 5000 ms",
+			"The game was played to its end. The bot got 2 strikes and resigned.", "the answer came 1,004 ms late", "invalid \uFFFDcharacter", "trials/" + trialID + "/replay#97",
+			"at most 31 ms, 95 % at most 140 ms, and the slowest took 5000 ms",
 		},
 		"/dashboard/bots/" + botID + "/trials/" + trialID + "/replay": {
 			`data-path="/bots/` + botID + `/trials/` + trialID + `"`, `data-events="388"`, "Only you see this trial.",
@@ -88,7 +88,7 @@ func TestPagesOfSession(t *testing.T) {
 			"distance_rule", "vertex 14 is next to the town on 9", "/watch/" + matchID + "#44", `class="town seat-1"`,
 			"41 of 4750 ms", "0 of 0 ms", "the bot had no time left in this match, so the arena did not ask it",
 			"The bot had 1 wool, 2 ore in its hand.", "The bot had no cards in its hand.", "&#34;message&#34;: &#34;a\uFFFDb&#34;",
-			"came 1,004 ms late", `{&#34;id&#34;:11}`, "This was the third strike, so the bot resigned.",
+			"the answer came 1,004 ms late", `{&#34;id&#34;:11}`, "This was the third strike, so the bot resigned.",
 		},
 	} {
 		page := s.get(path, signedIn, func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip") })

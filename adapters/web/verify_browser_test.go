@@ -49,7 +49,7 @@ func TestMatchIsVerifiedInBrowser(t *testing.T) {
 	told := eval[string](p, `document.querySelector('[data-verify] ul').textContent`)
 	for _, want := range []string{
 		"House bots do not count: 1 sent a nonce.", "id: 1 correct", "commitment: 1 correct", "board: 1 correct", "dice: ", "signed log: 1 correct", "rating: not checked",
-		"seating: 1 correct", "earlier log: not checked, this browser has not seen it before", "earlier ladder: not checked, this browser has not seen it before", "This checker comes from the arena itself.",
+		"seating: 1 correct", "earlier log: not checked, this browser has no earlier head to compare", "earlier ladder: not checked, this browser has no earlier head to compare", "This checker comes from the arena itself.",
 	} {
 		require.Contains(t, told, want)
 	}
@@ -100,8 +100,8 @@ func TestBrowserRemembersTheSignedLog(t *testing.T) {
 	for i, names := range [][]string{{"Max", "Ned", "Oda"}, {"Pia", "Quo", "Ron"}} {
 		told := check(forked.ended(names...), "differs")
 		require.Equal(t, "The arena’s logs do not continue the logs that this browser saw before", p.text("[data-verify] summary"))
-		require.Contains(t, told, "This browser saw a signed head of the log of results of standard with 4 entries")
-		require.Contains(t, told, "This browser saw a signed head of the ladder of standard with 8 entries")
+		require.Contains(t, told, "This browser saw a signed head of the standard log of results with 4 entries")
+		require.Contains(t, told, "This browser saw a signed head of the standard ladder with 8 entries")
 		for _, h := range []int{4, 4 + i} {
 			require.Contains(t, told, fmt.Sprintf("arena.example/log/standard\n%d\n", h))
 		}

@@ -157,7 +157,7 @@ func (f *securityArena) whatANameStandsFor(t *testing.T) {
 	for _, name := range insideNames(t) {
 		inside++
 		got := who.register("https://"+name+":"+trap.port()).is(422, "deploy_check_failed")
-		require.Contains(t, string(got.body), `"name":"resolve","ok":false,"detail":"the address is not allowed"`)
+		require.Contains(t, string(got.body), `"name":"resolve","ok":false,"detail":"the address is not allowed; `)
 	}
 	who.register("https://nobody.invalid/").is(422, "deploy_check_failed")
 	trap.requireSilence(t)

@@ -13,14 +13,14 @@ var (
 	ErrUnauthenticated = errors.New("not authenticated")
 	// ErrLinkInvalid means that a sign-in link is unknown, used or too old. The error
 	// does not say which.
-	ErrLinkInvalid = errors.New("the sign-in link is unknown, used or older than 15 minutes")
+	ErrLinkInvalid = errors.New("the sign-in link is unknown, used or older than 15 minutes: ask for a new link")
 
 	// ErrOwnerGone means that the account was deleted. Its owner may make a new one.
 	ErrOwnerGone = errors.New("the account is deleted")
 	// ErrOwnerSuspended means that the account may only read until an operator
 	// restores it. ErrBotSuspended means that the bot stays paused until an
 	// operator restores it.
-	ErrOwnerSuspended = errors.New("the account is suspended: it may only read")
+	ErrOwnerSuspended = errors.New("the account is suspended: it may only read until an operator restores it")
 	ErrBotSuspended   = errors.New("the bot is suspended: it stays paused until an operator restores it")
 	// ErrNoReason rejects an operator's order without a reason.
 	ErrNoReason = errors.New("an order needs a reason")
@@ -28,16 +28,16 @@ var (
 	// notices per hour. The next notice must wait.
 	ErrNoticeLimit = errors.New("too many notices to this owner within an hour")
 
-	ErrHandleTaken = errors.New("the handle is taken")
-	ErrKeyLimit    = errors.New("an account has at most 20 API keys that are not revoked")
-	ErrKeyExists   = errors.New("the account already has this public key")
+	ErrHandleTaken = errors.New("the handle is taken: choose another one")
+	ErrKeyLimit    = errors.New("an account has at most 20 API keys that are not revoked: revoke one first")
+	ErrKeyExists   = errors.New("the account already has this public key: use it, or revoke it first")
 	// ErrProofNeeded means that another account uses the public key. ErrKeyContested
 	// means that another account claimed the public key after this account did.
 	ErrProofNeeded  = errors.New(`another account uses this key; to move the key to your account, run "arena keys add NAME --key FILE", which proves that you have the private key`)
 	ErrKeyContested = errors.New("another account is registering this public key at the same time: try again")
 	ErrKeyUnknown   = errors.New("no such API key")
-	ErrScopeMissing = errors.New("a key cannot grant a scope that it does not have")
-	ErrBotLimit     = errors.New("an account has at most 5 active bots in one mode")
+	ErrScopeMissing = errors.New("a key cannot grant a scope that it does not have: leave out this scope, or sign in to register the key")
+	ErrBotLimit     = errors.New("an account has at most 5 active bots in one mode: pause or remove one first")
 	ErrBotUnknown   = errors.New("no such bot")
 )
 

@@ -127,7 +127,7 @@ func unknown[V any](in string, given map[string]V, parameters []Parameter) []res
 	var faults []rest.FieldError
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.ContainsFunc(parameters, func(p Parameter) bool { return p.Name == name }) {
-			faults = append(faults, rest.FieldError{In: in, Field: name, Message: "is not known here"})
+			faults = append(faults, rest.FieldError{In: in, Field: name, Message: "is unknown: check the spelling"})
 		}
 	}
 	return faults

@@ -27,17 +27,17 @@ import (
 var (
 	ErrPathUnknown      = errors.New("there is nothing at this path")
 	ErrMethodNotAllowed = errors.New("this path does not accept this method; the Allow header lists the methods that it accepts")
-	ErrCrossSite        = errors.New("the request comes from another site")
+	ErrCrossSite        = errors.New("the request comes from another site: send it from the arena's own pages, or from a program")
 	ErrBodyTooLarge     = errors.New("a body may have at most 65,536 bytes")
 	ErrScopeMissing     = errors.New("the key lacks the scope")
-	ErrSessionNeeded    = errors.New("this call needs a session, not a signature")
+	ErrSessionNeeded    = errors.New("this call needs a session, not a signature: sign in")
 	ErrMediaType        = errors.New("this path does not accept this content type")
 	ErrMalformed        = errors.New("the body is malformed")
-	ErrUnexpectedBody   = errors.New("this method does not accept a body")
+	ErrUnexpectedBody   = errors.New("this method does not accept a body: send the request without one")
 	ErrNotFound         = errors.New("the requested resource does not exist")
 	ErrRateLimited      = errors.New("too many calls")
 	ErrBotInMatch       = errors.New("the bot is still in a match: wait until the match has ended")
-	ErrEventGone        = errors.New("the event that Last-Event-ID names is older than the events that the arena keeps: send 0 to get all that it keeps")
+	ErrEventGone        = errors.New("the event that Last-Event-ID names is older than the events that the arena keeps: send Last-Event-ID: 0 to get all events that it keeps")
 	ErrBusy             = errors.New("too many expensive calls at the same time: try again")
 )
 
@@ -235,9 +235,9 @@ func detailOf(err, kind error) string {
 // These are example errors, one of each kind, for the API's description and for tests.
 var (
 	ExampleInvalidField = InvalidField("name", "is missing")
-	ExampleInvalidQuery = &InvalidInput{[]rest.FieldError{{In: "query", Field: "modus", Message: "is not known here"}}}
+	ExampleInvalidQuery = &InvalidInput{[]rest.FieldError{{In: "query", Field: "modus", Message: "is unknown: check the spelling"}}}
 	ExampleFailedCheck  = &CheckFailed{[]rest.Step{{Name: "ping", Detail: "the connection was refused"}}}
-	ExampleDeniedURL    = owner.InvalidURL("is refused: the address is not allowed")
+	ExampleDeniedURL    = owner.InvalidURL("is refused: the address is not allowed; use a public address that is not the arena's own")
 	ExampleRateLimited  = &RateLimited{Limits: []string{"600 calls"}, After: 12}
 	ExampleConflict     = &eventstore.WrongVersionError{}
 	ErrUnknown          = errors.New("an error that is not in the table")

@@ -70,7 +70,7 @@ func TestOf(t *testing.T) {
 		"a limit":               {ExampleRateLimited, 429, "rate_limited", "more than 600 calls within 60 s: try again in 12 s"},
 		"a check":               {ExampleFailedCheck, 422, "deploy_check_failed", "the bot did not pass the deploy check at the step ping: the connection was refused"},
 		"a check without steps": {&CheckFailed{}, 422, "deploy_check_failed", "the deploy check did not run"},
-		"a url":                 {ExampleDeniedURL, 422, "url_not_allowed", "url is refused: the address is not allowed"},
+		"a url":                 {ExampleDeniedURL, 422, "url_not_allowed", "url is refused: the address is not allowed; use a public address that is not the arena's own"},
 		"a field":               {ExampleInvalidField, 422, "invalid", "name is missing"},
 		"a detail":              {WithDetail(ErrScopeMissing, "the key lacks the scope x"), 403, "scope_missing", "the key lacks the scope x"},
 	} {

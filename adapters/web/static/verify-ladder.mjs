@@ -50,8 +50,8 @@ async function askFor(mode, revision, expected, { get, pause, tries }) {
 
 // lack names the first missing response.
 function lack({ mode, revision, text, checkpoint }) {
-  if (checkpoint === null) return `no signed head of the ladder of ${mode}`;
-  return `no ${text === null ? 'proof of' : 'event at'} revision ${revision} of the ladder of ${mode}`;
+  if (checkpoint === null) return `no signed head of the ${mode} ladder`;
+  return `no ${text === null ? 'proof of' : 'event at'} revision ${revision} of the ${mode} ladder`;
 }
 
 // named returns the chain and the number of a beacon's round, or nothing without a beacon.

@@ -11,7 +11,7 @@ export const unbase64 = (text) => Uint8Array.from(atob(text), (c) => c.charCodeA
 // leafOf returns the text of a match's leaf.
 export function leafOf(record) {
   const missing = fields.filter((f) => !(f in record));
-  if (missing.length > 0) throw new Differs(0, `no ${missing[0]}`, 'a record that is a leaf');
+  if (missing.length > 0) throw new Differs(0, `no ${missing[0]}`, 'every field that a leaf needs');
   return canonical(Object.fromEntries(fields.map((f) => [f, record[f]])));
 }
 

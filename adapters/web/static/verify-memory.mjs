@@ -63,7 +63,7 @@ export async function recall(stored, { checkpoint, ...newest }, { get, pause, tr
   if (earlier === null) {
     const others = nameOf({ log, mode, platformKey: '' });
     const other = Object.keys(stored).some((name) => name.startsWith(others) && name !== nameOf(newest));
-    return { unchecked: other ? 'the arena uses a different platform key than on the last visit of this browser' : 'this browser has not seen it before', newest };
+    return { unchecked: other ? 'the arena uses a different platform key than on the last visit of this browser' : 'this browser has no earlier head to compare', newest };
   }
   let later = checkpoint ?? note;
   const size = Math.max(earlier.size, readHead(note, mode, log).size);
@@ -78,7 +78,7 @@ export async function recall(stored, { checkpoint, ...newest }, { get, pause, tr
   }
   return {
     fork: [
-      `This browser saw a signed head of the ${logs[log].name} of ${mode} with ${describe(earlier)}. Now the arena shows a head with ${describe(shown)}. The arena does not prove that the new head continues the earlier one.`,
+      `This browser saw a signed head of the ${mode} ${logs[log].name} with ${describe(earlier)}. Now the arena shows a head with ${describe(shown)}. The arena does not prove that the new head continues the earlier one.`,
       'The arena changed or removed entries, shows different logs to different readers, or lost data. Keep both heads as evidence.',
       known, later,
     ],

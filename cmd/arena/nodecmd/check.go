@@ -15,7 +15,7 @@ import (
 // checkCmd implements `arena node check`, which reads the whole folder of a
 // stopped node and reports damage.
 type checkCmd struct {
-	Dir string `arg:"" help:"The node's data folder, or a backup of one. The command does not write to it."`
+	Dir string `arg:"" help:"A node's data folder, or a backup of such a folder. The command does not write to it."`
 }
 
 // Run runs `arena node check`.

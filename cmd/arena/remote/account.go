@@ -86,7 +86,7 @@ func (c signInCmd) mailedLink(errOut io.Writer) (string, error) {
 	if c.MailDir != "" {
 		return MailedToken(c.MailDir, c.Email)
 	}
-	fmt.Fprintf(errOut, "Check your email. We sent a link to %s. It works once, for 15 minutes.\nPaste it here: ", client.OneLine(c.Email))
+	fmt.Fprintf(errOut, "Check your email. We sent a link to %s. It works only once, and it expires after 15 minutes.\nPaste it here: ", client.OneLine(c.Email))
 	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
 	if err != nil && line == "" {
 		fmt.Fprintln(errOut)

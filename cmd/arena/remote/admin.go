@@ -21,7 +21,7 @@ type AdminCmds struct {
 	Suspend       adminTarget `cmd:"" help:"Keep a bot, or all bots of an owner, out of matchmaking."`
 	Restore       adminTarget `cmd:"" help:"End a suspension."`
 	Abort         adminAbort  `cmd:"" help:"End a running match without placements."`
-	RotateSeedKey adminRotate `cmd:"" help:"Seat matches under a new seed key from now on."`
+	RotateSeedKey adminRotate `cmd:"" help:"Replace the seed key: tables that are seated from now on use a new one."`
 }
 
 type adminFlags struct {

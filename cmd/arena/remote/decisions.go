@@ -20,7 +20,7 @@ import (
 type botsLog struct {
 	namedBot
 	Match  string `arg:"" optional:"" help:"The match, by its id (default: the bot's newest match)."`
-	Failed bool   `help:"Only decisions that failed."`
+	Failed bool   `help:"Show only decisions that failed."`
 }
 
 // Run implements `arena bots log`.

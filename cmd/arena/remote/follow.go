@@ -21,8 +21,8 @@ import (
 type followCmd struct {
 	signed
 	Exec     string `placeholder:"COMMAND" help:"Instead of printing, run this command with sh for each event. Its input is the event as JSON; the variables ARENA_EVENT_ID and ARENA_EVENT_TYPE are set. It needs --position."`
-	Position string `placeholder:"FILE" help:"Continue after the event that this file names, and store each event that was handled in it."`
-	All      bool   `help:"Begin with the oldest event that the arena keeps, if the file names no event."`
+	Position string `placeholder:"FILE" help:"File that names the latest handled event. The command continues after this event, and updates the file after each event."`
+	All      bool   `help:"If the --position file names no event, begin with the oldest event that the arena keeps."`
 }
 
 // Run runs `arena follow`. It ends only with an error, or when ctx ends.

@@ -23,8 +23,8 @@ type matchesCmd struct {
 	Bot    string `placeholder:"BOT" help:"Only matches of this bot: its id, or the name of one of yours."`
 	Mode   string `placeholder:"MODE" enum:"standard,parley," default:"" help:"Only matches of this mode: standard or parley."`
 	Status string `placeholder:"STATUS" enum:"running,completed,aborted," default:"" help:"Only matches with this status: running, completed or aborted."`
-	Limit  int    `default:"10" help:"How many to list, at most 200."`
-	Wait   bool   `help:"Wait until one of them has ended."`
+	Limit  int    `default:"10" help:"Number of matches to list, at most 200."`
+	Wait   bool   `help:"Wait until one of the listed matches has ended."`
 }
 
 // pollInterval is the time between two calls of `arena matches --wait`.

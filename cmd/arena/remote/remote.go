@@ -13,7 +13,7 @@ type OwnerCmds struct {
 	Bots        botsCmd        `cmd:"" help:"Manage bots."`
 	Keys        keysCmd        `cmd:"" help:"Manage API keys."`
 	Matches     matchesCmd     `cmd:"" help:"List matches, the newest first."`
-	Follow      followCmd      `cmd:"" help:"Print what happens to your bots, as it happens, or run a command for it."`
+	Follow      followCmd      `cmd:"" help:"Print each event of your bots as soon as it happens, or run a command for each event."`
 	Leaderboard leaderboardCmd `cmd:"" help:"Show a ladder."`
 }
 

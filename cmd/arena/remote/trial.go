@@ -22,7 +22,7 @@ type botsTry struct{ namedBot }
 
 // errTrialFailed makes the program exit with status 1 after it has printed the result
 // of a trial.
-var errTrialFailed = errors.New("the bot did not play the trial without strikes")
+var errTrialFailed = errors.New("the bot got strikes in the trial, or the trial was not played to its end")
 
 // Run runs `arena bots try`.
 func (c botsTry) Run(ctx context.Context, s *session, k *kong.Kong) error {

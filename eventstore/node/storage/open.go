@@ -88,7 +88,7 @@ func lockFolder(fs vfs.FS, dir string) (*pebble.Lock, error) {
 	case err == nil:
 		return lock, nil
 	case errors.Is(err, syscall.EAGAIN), strings.Contains(err.Error(), "held by current process"):
-		return nil, fmt.Errorf("%w: %s (%w)", ErrLocked, dir, err)
+		return nil, fmt.Errorf("%w: %s (%w); stop that process, or choose another folder", ErrLocked, dir, err)
 	default:
 		return nil, fmt.Errorf("data folder: %w", err)
 	}

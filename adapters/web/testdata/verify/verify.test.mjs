@@ -199,7 +199,7 @@ const whyNot = ({ unchecked }, log) => unchecked.find(([name]) => name === `earl
 test('each head must continue the one that the browser saw before', async () => {
   const storage = new Storage();
   const first = await visit(storage);
-  for (const log of ['log', 'ladder']) assert.match(whyNot(first, log), /has not seen it before/);
+  for (const log of ['log', 'ladder']) assert.match(whyNot(first, log), /has no earlier head to compare/);
   const all = () => [...kept(storage, 'log'), ...kept(storage, 'ladder')];
   assert.deepEqual(all(), [logged.head, heads[4]]);
   const again = await visit(storage);
@@ -232,7 +232,7 @@ test('a head that does not continue the earlier one is a fork', async () => {
     const found = await visit(storage, change);
     assert.equal(found.difference, null, name);
     assert.ok(!counted(found, log) && found.fork?.length === 4, name);
-    assert.match(found.fork[0], /This browser saw a signed head of the (ladder|log of results) of standard with \d+ entries/);
+    assert.match(found.fork[0], /This browser saw a signed head of the standard (ladder|log of results) with \d+ entries/);
     assert.deepEqual(found.fork.slice(2), [note, { log: logged.head, ladder: heads[4] }[log]], name);
     assert.deepEqual(kept(storage, log), [note], `${name}: the browser keeps the head that it saw`);
   }
@@ -261,13 +261,13 @@ test('a browser that stores nothing, a damaged head and another key are reported
   assert.equal(load(denied), null);
   const damaged = having('log', logged.earlier);
   for (const name of Object.keys(damaged)) damaged[name] = 'no head';
-  assert.match(whyNot(await visit(damaged), 'log'), /has not seen it before/);
+  assert.match(whyNot(await visit(damaged), 'log'), /has no earlier head to compare/);
   assert.deepEqual(kept(damaged, 'log'), [logged.head]);
   const other = new Storage();
   store(other, [headOf('log', logged.earlier, 'another key'), headOf('log', logged.earlier, 'another key', 'parley')]);
   const found = await visit(other);
   assert.match(whyNot(found, 'log'), /a different platform key/);
-  assert.match(whyNot(found, 'ladder'), /has not seen it before/);
+  assert.match(whyNot(found, 'ladder'), /has no earlier head to compare/);
 });
 
 test('a seating is in the signed tree of the ladder and agrees with the record', async () => {
@@ -297,10 +297,10 @@ test('a seating is in the signed tree of the ladder and agrees with the record',
 });
 
 const hidden = {
-  'the tree': ['/ladder/', /has no signed head of the ladder of standard; expected /],
-  'the checkpoint': ['/checkpoint', /has no signed head of the ladder of standard; expected /],
-  'the proof': ['/proof/', /has no proof of revision 0 of the ladder of standard; expected /],
-  'the events': ['/events', /has no event at revision 0 of the ladder of standard; expected /],
+  'the tree': ['/ladder/', /has no signed head of the standard ladder; expected /],
+  'the checkpoint': ['/checkpoint', /has no signed head of the standard ladder; expected /],
+  'the proof': ['/proof/', /has no proof of revision 0 of the standard ladder; expected /],
+  'the events': ['/events', /has no event at revision 0 of the standard ladder; expected /],
 };
 const without = (part) => (path, answer) => (path.includes(part) ? null : answer);
 
