@@ -85,15 +85,15 @@ func aboutCertificate(err error) string {
 	var invalid x509.CertificateInvalidError
 	switch {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired && time.Now().After(invalid.Cert.NotAfter):
-		return "the certificate expired on " + invalid.Cert.NotAfter.UTC().Format(time.DateOnly)
+		return "certificate expired on " + invalid.Cert.NotAfter.UTC().Format(time.DateOnly)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return "the certificate is not valid before " + invalid.Cert.NotBefore.UTC().Format(time.DateOnly)
+		return "certificate is not valid before " + invalid.Cert.NotBefore.UTC().Format(time.DateOnly)
 	case errors.As(err, new(x509.HostnameError)):
-		return "the certificate is for another host name"
+		return "certificate is for another host name"
 	case errors.As(err, new(x509.UnknownAuthorityError)):
-		return "the certificate is not signed by a known authority; check that the server sends the whole chain"
+		return "certificate is not signed by a known authority; check that the server sends the whole chain"
 	}
-	return "the certificate is not valid"
+	return "certificate is not valid"
 }
 
 // badExchange returns the failure that describes an error while sending a request or

@@ -47,9 +47,9 @@ func faultOf(v verdict, err error) *match.Fault {
 
 // closedBy describes a close frame and quotes its reason, which has at most 123 bytes.
 func closedBy(e websocket.CloseError) *match.Fault {
-	message := fmt.Sprintf("the bot closed the connection with code %d", e.Code)
+	message := fmt.Sprintf("closed by the bot with code %d", e.Code)
 	if e.Code == websocket.StatusNoStatusRcvd {
-		message = "the bot closed the connection without a code"
+		message = "closed by the bot without a code"
 	}
 	if e.Reason != "" {
 		message += fmt.Sprintf(" %q", e.Reason)

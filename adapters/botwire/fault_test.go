@@ -29,10 +29,10 @@ func TestFaultsOfLines(t *testing.T) {
 		peer          script
 		code, message string
 	}{
-		"closed with a reason":       {closes("\x03\xf3internal error"), match.CodeClosed, `the bot closed the connection with code 1011 "internal error"`},
-		"closed with odd characters": {closes("\x03\xe8\u202e\n\""), match.CodeClosed, `the bot closed the connection with code 1000 "\u202e\n\""`},
-		"closed without a reason":    {closes("\x03\xe9"), match.CodeClosed, "the bot closed the connection with code 1001"},
-		"closed without a code":      {closes(""), match.CodeClosed, "the bot closed the connection without a code"},
+		"closed with a reason":       {closes("\x03\xf3internal error"), match.CodeClosed, `closed by the bot with code 1011 "internal error"`},
+		"closed with odd characters": {closes("\x03\xe8\u202e\n\""), match.CodeClosed, `closed by the bot with code 1000 "\u202e\n\""`},
+		"closed without a reason":    {closes("\x03\xe9"), match.CodeClosed, "closed by the bot with code 1001"},
+		"closed without a code":      {closes(""), match.CodeClosed, "closed by the bot without a code"},
 		"an invalid close frame":     {closes("\x03"), match.CodeProtocol, protocol.Message},
 		"reset":                      {func(c *peerConn) { _ = c.Conn.(*net.TCPConn).SetLinger(0) }, match.CodeReset, "the bot reset the connection"},
 		"ended":                      {func(*peerConn) {}, match.CodeEnded, ended.Message},
@@ -105,10 +105,10 @@ func TestFaultsOfDials(t *testing.T) {
 		"no upgrade":              {raw(t, "HTTP/1.1 101 Switching Protocols\r\n\r\n"), nil, faulty(match.CodeNoUpgrade, errUpgrade.words)},
 		"a reset":                 {resetting(t), nil, faulty(match.CodeReset, errHungUp.fault.Message)},
 		"a metadata address":      {"http://169.254.169.254", nil, faulty(match.CodeNotAllowed, errAddress.words)},
-		"expired":                 {secure(issued(now.AddDate(-1, 0, 0), time.Date(2026, 1, 31, 23, 0, 0, 0, time.UTC), "127.0.0.1")), roots, faulty(match.CodeCertificate, "the certificate expired on 2026-01-31")},
-		"not valid yet":           {secure(issued(time.Date(2999, 1, 31, 0, 0, 0, 0, time.UTC), now.AddDate(1000, 0, 0), "127.0.0.1")), roots, faulty(match.CodeCertificate, "the certificate is not valid before 2999-01-31")},
-		"another host":            {secure(issued(now.AddDate(-1, 0, 0), now.AddDate(1, 0, 0), "127.9.9.9")), roots, faulty(match.CodeCertificate, "the certificate is for another host name")},
-		"an unknown authority":    {secure(known), x509.NewCertPool(), faulty(match.CodeCertificate, "the certificate is not signed by a known authority; check that the server sends the whole chain")},
+		"expired":                 {secure(issued(now.AddDate(-1, 0, 0), time.Date(2026, 1, 31, 23, 0, 0, 0, time.UTC), "127.0.0.1")), roots, faulty(match.CodeCertificate, "certificate expired on 2026-01-31")},
+		"not valid yet":           {secure(issued(time.Date(2999, 1, 31, 0, 0, 0, 0, time.UTC), now.AddDate(1000, 0, 0), "127.0.0.1")), roots, faulty(match.CodeCertificate, "certificate is not valid before 2999-01-31")},
+		"another host":            {secure(issued(now.AddDate(-1, 0, 0), now.AddDate(1, 0, 0), "127.9.9.9")), roots, faulty(match.CodeCertificate, "certificate is for another host name")},
+		"an unknown authority":    {secure(known), x509.NewCertPool(), faulty(match.CodeCertificate, "certificate is not signed by a known authority; check that the server sends the whole chain")},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -46,7 +46,7 @@ func TestLateAnswersAreStored(t *testing.T) {
 		require.Len(t, ids, 3)
 		require.Equal(t, map[int]match.LateAnswer{ids[0]: {LateMs: 1, Answer: answerTo(ids[0], 1)}, ids[1]: {LateMs: 4000, Answer: answerTo(ids[1], 2)}, ids[2]: {LateMs: 1004, Answer: answerTo(ids[2], 3)}}, late)
 		require.Len(t, faults, 3)
-		require.Equal(t, "the bot sent nothing in time", faults[ids[0]].Message)
+		require.Equal(t, "nothing came", faults[ids[0]].Message)
 	})
 }
 

@@ -76,7 +76,7 @@ func TestPagesOfSession(t *testing.T) {
 		"/dashboard":               {"Lovelace", "Rank 1, rating 4.2, 2 games", "Check and register"},
 		"/dashboard/bots/" + botID: {"https://bots.example.org/ada", "Remove"},
 		"/dashboard/bots/" + botID + "/trials/" + trialID: {
-			"The game was played to its end. The bot got 2 strikes and resigned.", "the answer came 1,004 ms late", "invalid \uFFFDcharacter", "trials/" + trialID + "/replay#97",
+			"The game was played to its end. The bot got 2 strikes and resigned.", "came 1,004 ms late", "invalid \uFFFDcharacter", "trials/" + trialID + "/replay#97",
 			"at most 31 ms, 95 % at most 140 ms, and the slowest took 5000 ms",
 		},
 		"/dashboard/bots/" + botID + "/trials/" + trialID + "/replay": {
@@ -88,7 +88,7 @@ func TestPagesOfSession(t *testing.T) {
 			"distance_rule", "vertex 14 is next to the town on 9", "/watch/" + matchID + "#44", `class="town seat-1"`,
 			"41 of 4750 ms", "0 of 0 ms", "the bot had no time left in this match, so the arena did not ask it",
 			"The bot had 1 wool, 2 ore in its hand.", "The bot had no cards in its hand.", "&#34;message&#34;: &#34;a\uFFFDb&#34;",
-			"the answer came 1,004 ms late", `{&#34;id&#34;:11}`, "This was the third strike, so the bot resigned.",
+			"came 1,004 ms late", `{&#34;id&#34;:11}`, "This was the third strike, so the bot resigned.",
 		},
 	} {
 		page := s.get(path, signedIn, func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip") })

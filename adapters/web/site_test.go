@@ -80,7 +80,7 @@ func newSite(t *testing.T) *site {
 				"hand":{"ore":2,"wool":1},"talkLog":[{"seat":1,"message":"a\u202eb","turn":3}],"roads":[{"edge":3,"seat":1}],"towns":[{"vertex":9,"seat":1,"city":true}]}}},
 			{"id":9,"seq":50,"kind":"turn","outcome":"timeout","cause":"deadline","elapsedMs":0,"played":{"type":"end_turn"},"request":{"deadlineMs":0,"bankMs":0,"view":{}}},
 			{"id":11,"seq":54,"kind":"turn","outcome":"timeout","cause":"deadline","elapsedMs":5000,"played":{"type":"end_turn"},"request":{"deadlineMs":5000,"view":{}},
-				"fault":{"code":"late","message":"the answer came 1,004 ms late"},"late":{"lateMs":1004,"answer":"{\"id\":11}"},"strikes":3,"resigned":true}]}`,
+				"fault":{"code":"late","message":"came 1,004 ms late"},"late":{"lateMs":1004,"answer":"{\"id\":11}"},"strikes":3,"resigned":true}]}`,
 		"GET /keys": `{"keys":[{"id":"` + keyID + `","name":"laptop","publicKey":"AAAA","scopes":["bots.read"],"createdAt":"2026-09-06T12:00:00.000Z","lastUsedAt":null,"revokedAt":null},
 			{"id":"55555555-5555-4555-8555-555555555555","name":"old","publicKey":"AAAB","scopes":[],"createdAt":"2026-09-06T12:00:00.000Z","lastUsedAt":null,"revokedAt":"2026-09-07T12:00:00.000Z"}]}`,
 		"GET /docs/api": `{}`,
@@ -88,7 +88,7 @@ func newSite(t *testing.T) *site {
 			"startedAt":"2026-09-06T12:00:00.000Z","endedAt":"2026-09-06T12:01:00.000Z","seat":1,"turns":61,"players":[
 			{"seat":0,"botId":"house-1","botName":"greedy","score":10,"placement":1},{"seat":1,"botId":"` + botID + `","botName":"Lovelace","score":7,"placement":2}],
 			"decisions":[{"kind":"setup","played":2,"timeouts":0,"illegal":0},{"kind":"turn","played":38,"timeouts":3,"illegal":0}],
-			"strikes":[{"id":44,"seq":97,"kind":"turn","outcome":"timeout","elapsedMs":5000,"code":"late","message":"the answer came 1,004 ms late","strikes":1,"resigned":false},
+			"strikes":[{"id":44,"seq":97,"kind":"turn","outcome":"timeout","elapsedMs":5000,"code":"late","message":"came 1,004 ms late","strikes":1,"resigned":false},
 			{"id":45,"seq":99,"kind":"turn","outcome":"timeout","elapsedMs":5000,"code":"syntax","message":"invalid \u202echaracter","strikes":2,"resigned":true}],
 			"resigned":true,"latency":{"p50Ms":31,"p95Ms":140,"maxMs":5000},"events":388}`,
 	} {

@@ -51,7 +51,7 @@ func tablesOfCauses(tlsBot func(testing.TB, string) *testBot, expire func(*testi
 			{name: "repeated key in JSON", sentence: `the key "id" is given twice`, conduct: text(func(decision) string { return `{"id":1,"id":1,"action":{}}` })},
 			{name: "wrong types", sentence: `/action/\S+ must be .*, got the string "14"`, conduct: text(wrongTypes)},
 		}, {
-			{name: "TLS", sentence: "the certificate expired on 20", create: tlsBot, breaks: expire},
+			{name: "TLS", sentence: "certificate expired on 20", create: tlsBot, breaks: expire},
 			{name: "illegal", sentence: "(settlement|edge|hex) is [0-9]+, not one of 0 to", conduct: text(outOfRange)},
 			{name: "oversized", sentence: "the message has more than 65,536 bytes", conduct: says(websocket.MessageText, func(d decision) []byte { return padded(d.answer, 65_537) })},
 		}, {
@@ -60,9 +60,9 @@ func tablesOfCauses(tlsBot func(testing.TB, string) *testBot, expire func(*testi
 		},
 		{{name: "500", sentence: "status 500 instead of 101", instead: responds(http.StatusInternalServerError)}},
 		{{name: "redirect", sentence: "status 302 instead of 101", instead: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/there", http.StatusFound) }}},
-		{{name: "silent", sentence: "the bot sent nothing in time", conduct: func(context.Context, *websocket.Conn, decision) error { return nil }}},
-		{{name: "late by 0.2 s", sentence: "the answer came [0-9,]+ ms late", lateness: 200 * time.Millisecond}},
-		{{name: "late by 2 s", sentence: "the answer came [0-9,]+ ms late", lateness: 2 * time.Second}},
+		{{name: "silent", sentence: "nothing came", conduct: func(context.Context, *websocket.Conn, decision) error { return nil }}},
+		{{name: "late by 0.2 s", sentence: "came [0-9,]+ ms late", lateness: 200 * time.Millisecond}},
+		{{name: "late by 2 s", sentence: "came [0-9,]+ ms late", lateness: 2 * time.Second}},
 	}
 }
 

@@ -45,12 +45,12 @@ func allFaults() []fault {
 		{
 			name: "silent", strikes: 3, missed: true, sockets: 1, want: timeout(match.CauseDeadline, ""),
 			conduct: func(context.Context, *websocket.Conn, decision) error { return nil },
-			details: thrice("silent: the bot sent nothing in time"),
+			details: thrice("silent: nothing came"),
 		},
 		{
 			name: "late", strikes: 3, sockets: 1, want: timeout(match.CauseDeadline, ""),
 			conduct: oneBehind(),
-			details: []string{"late: the answer came", "late: the answer came", "stale: the bot sent only answers to earlier decisions"},
+			details: []string{"late: came", "late: came", "stale: only answers to earlier decisions came"},
 		},
 		{
 			name: "malformed", strikes: 3, sockets: 1, want: timeout(match.CauseMalformed, `{"id":`),
@@ -95,7 +95,7 @@ func allFaults() []fault {
 			conduct: func(_ context.Context, conn *websocket.Conn, _ decision) error {
 				return conn.Close(websocket.StatusInternalError, "internal error")
 			},
-			details: thrice(`closed: the bot closed the connection with code 1011 "internal error"`),
+			details: thrice(`closed: closed by the bot with code 1011 "internal error"`),
 		},
 		{
 			name: "resets", strikes: 3, missed: true, sockets: 3, want: timeout(match.CauseDropped, ""),

@@ -141,7 +141,7 @@ func TestTrials(t *testing.T) {
 	late := result(slow)
 	require.Len(t, late.Strikes, 3)
 	for _, d := range late.Strikes[:2] {
-		require.Regexp(t, `^the answer came [\d,]+ ms late$`, *d.Message)
+		require.Regexp(t, `^came [\d,]+ ms late$`, *d.Message)
 	}
 	require.True(t, late.Resigned)
 	require.GreaterOrEqual(t, late.Latency.MaxMs, int64(1000))

@@ -134,7 +134,7 @@ func TestLastError(t *testing.T) {
 	b.Explained("A", match.NewLateAnswer(0, 1, nil, 1004))
 	b.Explained("A", match.NewLateAnswer(0, 1, nil, 2))
 	explain("A", 1, "silent")
-	require.Equal(t, []string{"late", "the answer came 1,004 ms late"}, []string{b.LastError.Code, b.LastError.Message})
+	require.Equal(t, []string{"late", "came 1,004 ms late"}, []string{b.LastError.Code, b.LastError.Message})
 
 	b = fold("i")
 	require.Equal(t, health.Error{MatchID: "A", Decision: 1, Seq: 8, At: start.Add(time.Second), Code: "cannot_afford", Message: "You cannot afford it."}, *b.LastError)

@@ -12,14 +12,14 @@ import (
 // A timeout is explained when its outcome is settled.
 func TestExplain(t *testing.T) {
 	long := `{"id":1,"action":{"settlement":"` + strings.Repeat("x", 5000) + `","road":0}}`
-	closed := &Fault{Code: CodeClosed, Message: `the bot closed the connection with code 1011 "internal error"`}
+	closed := &Fault{Code: CodeClosed, Message: `closed by the bot with code 1011 "internal error"`}
 	for name, c := range map[string]struct {
 		given Outcome
 		then  []Event
 	}{
 		"played":    {Outcome{Frame: []byte(`{"id":1,"action":{"settlement":0,"road":0}}`)}, nil},
 		"illegal":   {Outcome{Frame: []byte(`{"id":1,"action":{"settlement":99,"road":0}}`)}, nil},
-		"silent":    {Outcome{Cause: CauseDeadline}, []Event{TimeoutExplained{Decision: 1, Fault: Fault{Code: CodeSilent, Message: "the bot sent nothing in time"}}}},
+		"silent":    {Outcome{Cause: CauseDeadline}, []Event{TimeoutExplained{Decision: 1, Fault: Fault{Code: CodeSilent, Message: "nothing came"}}}},
 		"stale":     {Outcome{Cause: CauseDeadline, Heard: true}, []Event{TimeoutExplained{Decision: 1, Fault: stale}}},
 		"no time":   {Outcome{Cause: CauseDeadline, Unasked: true}, []Event{TimeoutExplained{Decision: 1, Fault: noTime}}},
 		"oversized": {Outcome{Cause: CauseOversized}, []Event{TimeoutExplained{Decision: 1, Fault: oversized}}},
@@ -57,7 +57,7 @@ func TestDetails(t *testing.T) {
 		for _, e := range events {
 			d.Evolve(e)
 		}
-		require.Equal(t, &Fault{Code: CodeLate, Message: "the answer came 1,001,004 ms late"}, d.FaultOf(7))
+		require.Equal(t, &Fault{Code: CodeLate, Message: "came 1,001,004 ms late"}, d.FaultOf(7))
 		require.Equal(t, strings.Repeat("é", 2048), d.LateAnswerTo(7).Answer)
 		require.Nil(t, d.FaultOf(8))
 		require.Nil(t, d.LateAnswerTo(8))

@@ -39,8 +39,8 @@ const (
 )
 
 var (
-	silent    = Fault{Code: CodeSilent, Message: "the bot sent nothing in time"}
-	stale     = Fault{Code: CodeStale, Message: "the bot sent only answers to earlier decisions"}
+	silent    = Fault{Code: CodeSilent, Message: "nothing came"}
+	stale     = Fault{Code: CodeStale, Message: "only answers to earlier decisions came"}
 	noTime    = Fault{Code: CodeNoTime, Message: "the bot had no time left in this match, so the arena did not ask it"}
 	oversized = Fault{Code: CodeOversized, Message: "the message has more than 65,536 bytes"}
 )
@@ -74,7 +74,7 @@ func (a LateAnswer) Fault() Fault { return *late(a.LateMs) }
 // The function late() returns the fault for an answer that arrived ms milliseconds
 // after its deadline.
 func late(ms int64) *Fault {
-	return &Fault{Code: CodeLate, Message: "the answer came " + thousands(ms) + " ms late"}
+	return &Fault{Code: CodeLate, Message: "came " + thousands(ms) + " ms late"}
 }
 
 // thousands formats a number with a comma between groups of three digits.

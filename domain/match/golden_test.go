@@ -58,7 +58,7 @@ var examples = []Event{
 // detailExamples holds one event of each type that a details stream contains.
 var detailExamples = []Event{
 	TimeoutExplained{Seat: 3, Decision: 11, Fault: Fault{CodeMissing, "/id", "/id is missing"}},
-	TimeoutExplained{Seat: 3, Decision: 14, Fault: Fault{Code: CodeSilent, Message: "nothing came"}},
+	TimeoutExplained{Seat: 3, Decision: 14, Fault: silent},
 	LateAnswerReceived{Seat: 3, Decision: 14, LateAnswer: LateAnswer{LateMs: 1004, Answer: "{}"}},
 }
 

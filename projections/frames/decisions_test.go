@@ -237,7 +237,7 @@ func TestDecisionsHaveDetails(t *testing.T) {
 	bad, missed = timeouts(h, details)
 	require.Equal(t, why, *bad.Fault)
 	require.Equal(t, match.Malformed(why), *bad.Malformed)
-	require.Equal(t, match.Fault{Code: match.CodeLate, Message: "the answer came 1,004 ms late"}, *missed.Fault)
+	require.Equal(t, match.Fault{Code: match.CodeLate, Message: "came 1,004 ms late"}, *missed.Fault)
 	require.Equal(t, late.LateAnswer, *missed.Late)
 }
 

@@ -23,12 +23,12 @@ func TestPrintHealth(t *testing.T) {
 	b.Seating = &rest.BotSeating{State: rest.SeatingResting, Since: &since, Until: &until}
 	b.Health = &rest.BotHealth{
 		State: "failing", Since: since, Recent: rest.BotRecent{Matches: 2, Strikes: 6, Resigned: 2, Timeouts: 4, Illegal: 2},
-		LastError: &rest.BotError{MatchID: "m", Seq: 44, At: since, Code: "closed", Message: "the bot closed the connection with code 1011 \"\u202e\x1b[31m\""},
+		LastError: &rest.BotError{MatchID: "m", Seq: 44, At: since, Code: "closed", Message: "closed by the bot with code 1011 \"\u202e\x1b[31m\""},
 	}
 	text := printed(b)
 	require.NotContains(t, text, "\x1b")
 	require.Contains(t, text, "\tfailing\tresting until 2026-11-24 14:03 UTC\n"+
-		"failing since 2026-11-24 14:00 UTC\nlatest error, 2026-11-24 14:00 UTC: the bot closed the connection with code 1011 ")
+		"failing since 2026-11-24 14:00 UTC\nlatest error, 2026-11-24 14:00 UTC: closed by the bot with code 1011 ")
 	require.Contains(t, text, " (closed)\nsee https://arena.example/watch/m#44\n"+
 		"in the latest matches (2): strikes 6 (timeouts 4, illegal answers 2), resigned 2, missed 0\n")
 }

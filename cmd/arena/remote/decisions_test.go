@@ -16,7 +16,7 @@ const twoDecisions = `{"decisions":[
 	{"id":1,"seq":2,"kind":"setup","elapsedMs":12,"outcome":"played","answer":"{}","played":{"settlement":0,"road":0}},
 	{"id":44,"seq":70,"kind":"turn","elapsedMs":5000,"outcome":"timeout","cause":"deadline","strikes":3,"resigned":true,"newer":true,
 	 "request":{"id":44,"seat":1,"kind":"turn","deadlineMs":5000,"view":{"hand":{"brick":2,"ore":1}}},
-	 "fault":{"code":"late","message":"the answer came 1,004 ms late"},"late":{"lateMs":1004,"answer":"{\"id\":44,\u001b[2J\n\"action\":{}}"},
+	 "fault":{"code":"late","message":"came 1,004 ms late"},"late":{"lateMs":1004,"answer":"{\"id\":44,\u001b[2J\n\"action\":{}}"},
 	 "played":{"type":"end_turn"}}]}`
 
 func decoded(t *testing.T, text string) (a answer[decisionList]) {
@@ -36,7 +36,7 @@ func TestPrintLog(t *testing.T) {
 		`1   setup  played   12 ms            {"settlement":0,"road":0}`,
 		`44  turn   timeout  5000 of 5000 ms  {"type":"end_turn"}`,
 		``,
-		`Decision 44 (turn), strike 3: deadline: the answer came 1,004 ms late`,
+		`Decision 44 (turn), strike 3: deadline: came 1,004 ms late`,
 		`  The bot answered after the deadline: {"id":44, [2J "action":{}}`,
 		`  The arena played {"type":"end_turn"}.`,
 		`  This was the third strike, so the bot resigned.`,
