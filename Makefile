@@ -5,9 +5,13 @@ GO ?= go
 LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # RACE lists the concurrent packages. QUICK_RACE lists the packages of RACE whose
 # tests start no process, server or browser. It also lists the conformance suite,
-# although that suite starts an embedded node.
+# although that suite starts an embedded node. adapters/api is first because its tests
+# take longest.
 RACE := ./adapters/... ./eventstore/... ./projections/... ./cmd/...
-QUICK_RACE := $(patsubst %,./%/...,$(filter-out adapters/web,$(wildcard adapters/*))) ./eventstore ./eventstore/conformance ./eventstore/memory ./eventstore/logtest/... ./projections/...
+QUICK_RACE := ./adapters/api $(patsubst %,./%/...,$(filter-out adapters/web,$(wildcard adapters/*))) ./eventstore ./eventstore/conformance ./eventstore/memory ./eventstore/logtest/... ./projections/...
+# SLOW lists the packages whose tests take longest, the slowest first. They start first,
+# so that no other package has to wait for them at the end.
+SLOW := ./cmd/arena ./domain/audit ./adapters/api ./adapters/web ./eventstore/node ./eventstore/esdb ./adapters/referee
 
 .PHONY: help
 help: ## list the targets
@@ -58,12 +62,12 @@ deps: ## install the Debian packages (as root), npm modules, Python packages and
 	|| echo "Go cannot build litewitness. Tests of witnesses will fail."
 
 .PHONY: test
-test: deps ## run all tests, then run those that need no server or browser again under the race detector
-	@$(GO) run ./cmd/runtests -race "$(QUICK_RACE)"
+test: deps ## run all tests and, at the same time, those that need no server or browser again under the race detector
+	@$(GO) run ./cmd/runtests -first "$(SLOW)" -race "$(QUICK_RACE)"
 
 .PHONY: flakes
 flakes: deps ## look for flaky tests: run all tests FLAKES times (default 20) in random order, under different loads (LOAD: none, busy, both)
-	@$(GO) run ./cmd/runtests -race "$(QUICK_RACE)" -rounds $${FLAKES:-20} -load $${LOAD:-both}
+	@$(GO) run ./cmd/runtests -first "$(SLOW)" -race "$(QUICK_RACE)" -rounds $${FLAKES:-20} -load $${LOAD:-both}
 
 .PHONY: screenshots
 screenshots: deps ## write a picture of each page, at three widths and in both themes, into screenshots/

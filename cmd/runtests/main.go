@@ -1,7 +1,7 @@
 // Command runtests runs the test suite and reports its progress.
 //
-// `make test` calls it without -rounds. In that case, it runs every package once, and
-// then runs the packages in -race again under the race detector.
+// `make test` calls it without -rounds. In that case, it runs every package once. At the
+// same time, it runs the packages in -race again under the race detector.
 //
 // `make flakes` calls it with -rounds, to find flaky tests. Each round runs the
 // whole suite in a different order and under different conditions. For each
@@ -17,9 +17,12 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 func main() {
+	first := flag.String("first", "", "packages to run first, because their tests take longest, separated by spaces")
 	race := flag.String("race", "", "packages to run under the race detector, separated by spaces")
 	rounds := flag.Int("rounds", 0, "run the suite this many times under changing conditions; 0 means once, as make test does")
 	load := flag.String("load", "both", "load on the machine during the rounds: none, busy (two busy loops), or both (alternately)")
@@ -31,7 +34,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	begun := time.Now()
-	s, err := newSuite(ctx, strings.Fields(*race))
+	s, err := newSuite(ctx, strings.Fields(*first), strings.Fields(*race))
 	var failed bool
 	switch {
 	case err != nil:
@@ -51,21 +54,21 @@ func main() {
 
 // suite lists the packages that have tests.
 type suite struct {
-	all, race []string          // import paths; race is a subset of all
+	all, race []string          // import paths, in the order in which they start; race is a subset of all
 	folders   map[string]string // by import path
 }
 
-func newSuite(ctx context.Context, race []string) (*suite, error) {
+func newSuite(ctx context.Context, first, race []string) (*suite, error) {
 	s := &suite{folders: map[string]string{}}
 	var err error
-	if s.all, err = s.list(ctx, "./..."); err == nil && len(race) > 0 {
+	if s.all, err = s.list(ctx, append(first, "./...")...); err == nil && len(race) > 0 {
 		s.race, err = s.list(ctx, race...)
 	}
 	return s, err
 }
 
-// The method list() returns the packages that match the patterns and have tests, and
-// stores their folders.
+// The method list() returns the packages that match the patterns and have tests, in the
+// order of the patterns, and stores their folders.
 func (s *suite) list(ctx context.Context, patterns ...string) (packages []string, err error) {
 	out, err := goOutput(ctx, append([]string{"list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}\t{{.Dir}}{{end}}"}, patterns...)...)
 	for line := range strings.Lines(out) {
@@ -77,14 +80,17 @@ func (s *suite) list(ctx context.Context, patterns ...string) (packages []string
 	return packages, err
 }
 
-// The method once() runs the suite as make test does. It shows the failures again at
-// the end.
+// The method once() runs the suite as make test does. Many tests wait most of the time, so
+// the run under the race detector uses the cores that the plain run leaves idle. The
+// method shows the failures again at the end.
 func (s *suite) once(ctx context.Context) (failed bool, err error) {
 	r := newReport(os.Stdout, len(s.all)+len(s.race))
-	err = r.run(ctx, conditions{}, s.all)
-	if err == nil && len(s.race) > 0 {
-		err = r.run(ctx, conditions{race: true}, s.race)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return r.run(ctx, conditions{}, s.all) })
+	if len(s.race) > 0 {
+		group.Go(func() error { return r.run(ctx, conditions{race: true}, s.race) })
 	}
+	err = group.Wait()
 	fmt.Print(r.excerpts())
 	fmt.Println(r.summary())
 	return len(r.failures) > 0, err

@@ -43,8 +43,12 @@ type event struct {
 	Output      string
 }
 
-// test identifies a test. An empty name stands for the package itself.
-type test struct{ pkg, name string }
+// test identifies a test and the conditions of its run. An empty name stands for the
+// package itself.
+type test struct {
+	conditions
+	pkg, name string
+}
 
 // report counts the events of go test.
 type report struct {
@@ -62,7 +66,6 @@ type report struct {
 // failure is a test that failed, or a package that failed outside its tests.
 type failure struct {
 	test
-	conditions
 	output []string
 }
 
@@ -118,10 +121,10 @@ func (r *report) read(ctx context.Context, c conditions, cmd *exec.Cmd) error {
 func (r *report) add(c conditions, e event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	key := test{e.Package, e.Test}
+	key := test{c, e.Package, e.Test}
 	switch e.Action {
 	case "build-output":
-		key = test{pkg: e.ImportPath}
+		key = test{c, e.ImportPath, ""}
 		r.output[key] = append(r.output[key], e.Output)
 	case "output":
 		r.output[key] = append(r.output[key], e.Output)
@@ -129,13 +132,13 @@ func (r *report) add(c conditions, e event) {
 		if e.Test == "" {
 			r.addPackage(c, e)
 		} else {
-			r.addTest(c, key, e.Action)
+			r.addTest(key, e.Action)
 		}
 		delete(r.output, key)
 	}
 }
 
-func (r *report) addTest(c conditions, key test, action string) {
+func (r *report) addTest(key test, action string) {
 	switch action {
 	case "pass":
 		r.passed++
@@ -144,8 +147,8 @@ func (r *report) addTest(c conditions, key test, action string) {
 		r.skips[reason(r.output[key])]++
 	case "fail":
 		r.failed++
-		if !r.failedIn(c, key.pkg, key.name+"/") { // a failed subtest is reported instead of its parents
-			r.failures = append(r.failures, failure{key, c, r.output[key]})
+		if !r.failedIn(key.conditions, key.pkg, key.name+"/") { // a failed subtest is reported instead of its parents
+			r.failures = append(r.failures, failure{key, r.output[key]})
 		}
 	}
 }
@@ -164,8 +167,8 @@ func (r *report) addPackage(c conditions, e event) {
 	if e.Action == "fail" {
 		mark = "FAIL"
 		if !r.failedIn(c, e.Package, "") {
-			output := append(r.output[test{pkg: e.FailedBuild}], r.unfinished(e.Package)...)
-			r.failures = append(r.failures, failure{test{pkg: e.Package}, c, output})
+			output := append(r.output[test{c, e.FailedBuild, ""}], r.unfinished(c, e.Package)...)
+			r.failures = append(r.failures, failure{test{c, e.Package, ""}, output})
 		}
 	}
 	if r.progress == nil {
@@ -184,16 +187,16 @@ func (r *report) addPackage(c conditions, e event) {
 	}
 }
 
-// The method unfinished() returns the output of a package's unfinished tests, followed
-// by the package's output outside tests. After a panic in another goroutine, go test
-// does not report the end of the running tests, so they are unfinished.
-func (r *report) unfinished(pkg string) (output []string) {
+// The method unfinished() returns the output of a package's unfinished tests, followed by
+// the package's output outside tests. After a panic in another goroutine, go test does
+// not report the end of the running tests, so they are unfinished.
+func (r *report) unfinished(c conditions, pkg string) (output []string) {
 	for key, lines := range r.output {
-		if key.pkg == pkg && key.name != "" {
+		if key.conditions == c && key.pkg == pkg && key.name != "" {
 			output = append(output, lines...)
 		}
 	}
-	return append(output, r.output[test{pkg: pkg}]...)
+	return append(output, r.output[test{c, pkg, ""}]...)
 }
 
 // The method counts() returns, as text, how many tests ran, failed and were skipped.
