@@ -77,6 +77,9 @@ func newReport(progress io.Writer, packages int) *report {
 // and returns an error only if go test itself cannot run.
 func (r *report) run(ctx context.Context, c conditions, packages []string) error {
 	arguments := []string{"test", "-json", "-timeout", testTimeout, "-p", fmt.Sprint(runtime.NumCPU())}
+	if c.race {
+		arguments = append(arguments, "-vet=off") // the plain run vets the same files
+	}
 	cmd := exec.CommandContext(ctx, "go", append(append(arguments, c.arguments()...), packages...)...)
 	cmd.Env = append(cmd.Environ(), c.environment()...)
 	return r.read(ctx, c, cmd)
