@@ -32,7 +32,8 @@ type binary struct {
 	took   time.Duration // duration of the last run of its tests
 }
 
-// build builds the test binaries of the suite into a folder.
+// build builds the test binaries of the suite into a folder. Like go test, it leaves out
+// debug information. It does not vet the packages, because make test does.
 func (s *suite) build(ctx context.Context, folder string) (built binaries, err error) {
 	built.tests = map[target]*binary{}
 	if built.test2json, err = goOutput(ctx, "tool", "-n", "test2json"); err != nil {
@@ -45,7 +46,7 @@ func (s *suite) build(ctx context.Context, folder string) (built binaries, err e
 			path := filepath.Join(folder, fmt.Sprint(len(built.tests)))
 			built.tests[target{pkg, race}] = &binary{path: path, folder: s.folders[pkg]}
 			group.Go(func() error {
-				_, err := goOutput(ctx, "test", "-c", fmt.Sprintf("-race=%t", race), "-o", path, pkg)
+				_, err := goOutput(ctx, "test", "-c", "-vet=off", "-ldflags=-s -w", fmt.Sprintf("-race=%t", race), "-o", path, pkg)
 				return err
 			})
 		}
