@@ -45,8 +45,12 @@ func (s *suite) build(ctx context.Context, folder string) (built binaries, err e
 		for _, pkg := range packages {
 			path := filepath.Join(folder, fmt.Sprint(len(built.tests)))
 			built.tests[target{pkg, race}] = &binary{path: path, folder: s.folders[pkg]}
+			arguments := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", path}
+			if race {
+				arguments = append(arguments, "-race", goZstd)
+			}
 			group.Go(func() error {
-				_, err := goOutput(ctx, "test", "-c", "-vet=off", "-ldflags=-s -w", fmt.Sprintf("-race=%t", race), "-o", path, pkg)
+				_, err := goOutput(ctx, append(arguments, pkg)...)
 				return err
 			})
 		}
