@@ -28,8 +28,8 @@ const callTime = 30 * time.Second
 
 // Accounts changes the owners' accounts.
 type Accounts interface {
-	// Change passes an account to decide, and appends the events that decide returns at
-	// the account's revision. It may call decide more than once.
+	// Change calls decide with an account, and appends the returned events at the
+	// account's revision. It may call decide more than once.
 	Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error)
 }
 

@@ -14,8 +14,8 @@ type Accounts interface {
 	Load(ctx context.Context, ownerID string) (owner.Account, error)
 	// Reload reads the current state of the account from the log.
 	Reload(ctx context.Context, ownerID string) (owner.Account, error)
-	// Change passes an account to decide, and appends the events that decide returns at
-	// the account's revision. It may call decide more than once.
+	// Change calls decide with an account, and appends the returned events at the
+	// account's revision. It may call decide more than once.
 	Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error)
 	// Address returns an account's email address.
 	Address(ctx context.Context, ownerID string) (string, error)
@@ -30,10 +30,10 @@ func (*myAccount) find(c *call) (err error) {
 	return err
 }
 
-// change passes the caller's account to decide, stores the events that decide returns,
-// and waits until the directory includes them. The caller's credential must be valid at
-// the revision that decide sees, so that nobody can change anything with a revoked
-// credential.
+// The method change() calls decide with the caller's account, stores the returned
+// events, and waits until the directory includes them. The caller's credential must be
+// valid at the revision of that account, so that nobody can change anything with a
+// revoked credential.
 func (c *call) change(decide func(owner.Account) ([]owner.Event, error)) (owner.Account, error) {
 	account, at, err := c.server.Accounts.Change(c.ctx, c.caller.OwnerID, c.meta,
 		func(a owner.Account) ([]owner.Event, error) {

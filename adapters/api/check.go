@@ -12,8 +12,8 @@ func (s *Server) checkBot(c *call, in *botPath) (rest.Check, error) {
 }
 
 // check runs the deploy check. If one of the arena's web pages makes the call, the
-// response writer is a rest.StepWriter, and check passes it each step as soon as the
-// step ends.
+// response writer is a rest.StepWriter. The method then writes each step to it as soon
+// as the step ends.
 func (c *call) check(botID, url string) rest.Check {
 	follower, _ := c.echo.Response().Writer.(rest.StepWriter)
 	check := rest.Check{OK: true, Steps: []rest.Step{}}

@@ -102,8 +102,8 @@ func (c *call) stillAdmitted() error {
 	return account.Admit(c.caller, c.server.Now())
 }
 
-// eventFeed is the source of a stream of an owner's events. It holds no events that its
-// reader has not asked for.
+// eventFeed is the source of a stream of an owner's events. It loads events only when
+// its reader asks for them.
 type eventFeed struct {
 	events  Events
 	ownerID string

@@ -33,8 +33,8 @@ func (e ownersEvents) Wait(ctx context.Context, p eventstore.Position) error {
 
 func (e ownersEvents) Changed() <-chan struct{} { return e.runner.Changed() }
 
-// newEventsArena returns an arena with events, and a journal that lets them follow the
-// log.
+// newEventsArena returns an arena with a model of events, and a journal that updates
+// this model from the log.
 func newEventsArena(t *testing.T) (*arena, journal) {
 	t.Helper()
 	var runner *projections.Runner
@@ -56,7 +56,7 @@ func (c *client) follow(lastID string) *listener {
 	return l
 }
 
-// record returns the next record of a stream that is not a comment.
+// The method record() returns the stream's next record, and skips comments.
 func (l *listener) record() string {
 	l.t.Helper()
 	var text strings.Builder
@@ -72,7 +72,7 @@ func (l *listener) record() string {
 	}
 }
 
-// told returns the next event of a stream.
+// The method told() returns the next event of a stream.
 func (l *listener) told() (e health.Event) {
 	l.t.Helper()
 	text := l.record()

@@ -51,7 +51,8 @@ func player(t *testing.T, record map[string]any, botID string) map[string]any {
 	return nil
 }
 
-// seatAt returns the fields of a seat in a match's record, plus the fields in more.
+// seatAt returns the fields of a seat in a match's record, and adds the fields of the
+// parameter more.
 func seatAt(record map[string]any, seat any, more map[string]any) map[string]any {
 	all := maps.Clone(record["seats"].([]any)[int(seat.(float64))].(map[string]any))
 	maps.Copy(all, more)

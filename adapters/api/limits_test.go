@@ -204,8 +204,8 @@ func (crowded) Rows(string) ([]leaderboard.Row, error) {
 	return slices.Repeat([]leaderboard.Row{{Rank: 1, GamesPlayed: 1}}, 1200), nil
 }
 
-// The method counts() makes each call in want once, each from a different address, and
-// requires that it counts as the given number of calls.
+// The method counts() makes each call in the map want once, each from a different
+// address. It requires that the call counts as the given number of calls.
 func (s *spectated) counts(want map[string]int) {
 	s.t.Helper()
 	n := 0

@@ -526,7 +526,7 @@ func TestStopEndsStreams(t *testing.T) {
 	l.over()
 }
 
-// sink is a response writer that passes each write to wrote.
+// sink is a response writer that passes each write to the function wrote.
 type sink struct {
 	header http.Header
 	wrote  func([]byte)

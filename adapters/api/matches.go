@@ -21,8 +21,8 @@ type Matches interface {
 	// Voided finds a match that the ladder voided before the match started.
 	Voided(id string) (mode, reason string, found bool, err error)
 	List(q matches.Query) (page []matches.Summary, next string, known bool, err error)
-	// From lists a bot's matches, oldest first, starting with the match whose id is
-	// first.
+	// From returns a bot's matches, oldest first. The parameter first is the id of the
+	// first match to return, or empty to begin with the oldest.
 	From(botID, first string, limit int) (page []matches.Summary, known bool, err error)
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Encoding a ranking of largeRanking rows takes about ten milliseconds. Larger rankings
 // are encoded in the background. Until the encoding is done, callers get the previous
-// ranking, but only for rankingStale after it was last up to date.
+// ranking. But if it has been out of date for rankingStale, they wait for the new one.
 const (
 	largeRanking = 1000
 	rankingStale = 500 * time.Millisecond

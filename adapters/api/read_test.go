@@ -124,7 +124,7 @@ func (s *spectated) get(target string) *answer {
 }
 
 // The method listed() returns the ids of the matches in a response from /matches, and
-// the response's next field.
+// the value of the response's field "next".
 func (s *spectated) listed(target string) (ids []string, next any) {
 	s.t.Helper()
 	page := s.get(target).is(http.StatusOK)

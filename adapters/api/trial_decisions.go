@@ -27,9 +27,9 @@ func (t *trial) decisions() []rest.TrialDecision {
 	return list
 }
 
-// settled returns the decisions that a stream may send. The details of a timeout arrive
-// a moment after the timeout. So while the game is in progress, settled leaves out the
-// last decision if it is a timeout without details.
+// The method settled() returns the decisions that a stream may send. The details of a
+// timeout arrive a moment after the timeout. So while the game is in progress, the
+// method leaves out the last decision if it is a timeout without details.
 func (t *trial) settled() []rest.TrialDecision {
 	list := t.decisions()
 	if n := len(list); n > 0 && !t.history.Ended() && list[n-1].Outcome == frames.Timeout && list[n-1].Message == nil {

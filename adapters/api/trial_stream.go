@@ -40,7 +40,7 @@ type trialSource struct {
 	last   int    // seq of the last decision that was sent
 }
 
-// watch signals changes until the reader leaves.
+// The method watch() calls wake after each change, until the reader leaves.
 func (t *trialSource) watch() {
 	filter := eventstore.Filter{StreamPrefixes: []string{
 		match.TrialStream(t.trialID), match.DetailsStream(t.trialID), owner.AccountStream(t.ownerID),

@@ -68,7 +68,7 @@ func (s *Server) orderTrial(c *call, in *botPath) (out rest.Trial, err error) {
 	return t.body(), err
 }
 
-// limitedTrial translates the error of an owner who has reached the limit on trials. It
+// If an owner has reached the limit on trials, limitedTrial translates the error. It
 // returns other errors unchanged.
 func limitedTrial(err error) error {
 	var limit *owner.TrialLimitError

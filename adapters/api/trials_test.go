@@ -74,8 +74,8 @@ func TestRegisterPausedBot(t *testing.T) {
 	r.ada.do(http.MethodPost, "/bots", `{"name":"New","mode":"standard","url":"http://127.0.0.1:9001","status":"resting"}`).is(http.StatusUnprocessableEntity, "invalid").names("status")
 }
 
-// playedTrial stores a trial of ada's bot whose game has the events of a match. It
-// returns the trial's id and history.
+// playedTrial stores a trial of ada's bot, and copies the events of a match into the
+// trial's game. It returns the trial's id and history.
 func playedTrial(t *testing.T, r *rivals) (string, frames.History) {
 	t.Helper()
 	g := r.play.Complete(ladder.Standard, r.bots...)

@@ -43,8 +43,8 @@ func (s *Service) Delete(ctx context.Context, c owner.Caller, m eventstore.Metad
 }
 
 // FinishDeletions finishes interrupted deletions, once immediately and then every
-// minute until ctx ends. deleted returns the ids of the deleted accounts in a fixed
-// order. Its argument is the index of the first id to return.
+// minute until ctx ends. The function deleted returns the ids of the deleted accounts
+// in a fixed order. Its argument is the index of the first id to return.
 func (s *Service) FinishDeletions(ctx context.Context, deleted func(from int) []string) {
 	ticker := time.NewTicker(finishInterval)
 	defer ticker.Stop()

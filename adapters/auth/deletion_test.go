@@ -121,9 +121,9 @@ func TestSuspendedOwnerSignsInAndOut(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// crashingLog is an in-memory log. Its first left-1 writes succeed. All later appends
-// and tombstones fail, as if the process had crashed. The field how says whether the
-// first failed write is stored.
+// crashingLog is an in-memory log. The field left counts down to the first append or
+// tombstone that fails. All later ones fail too, as if the process had crashed. The
+// field how says whether the first failed write is stored.
 type crashingLog struct {
 	*memory.Log
 	mu   sync.Mutex

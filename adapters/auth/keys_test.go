@@ -172,7 +172,8 @@ func TestRefusedRegistrationTakesNothing(t *testing.T) {
 }
 
 // The type dying is a log that fails all writes after the first n, as if the process
-// had been killed. If answered is false, the last write is stored but returns an error.
+// had been killed. If the field answered is false, the last write is stored but returns
+// an error.
 type dying struct {
 	eventstore.Log
 	mu       sync.Mutex

@@ -29,9 +29,9 @@ func newLinkLimits() *linkLimits {
 	return &linkLimits{requesters: newTally(), addresses: newTally()}
 }
 
-// take counts a link. If the link would exceed a limit, take counts nothing and returns
-// false. The parameter allowance names a group of requesters: strangers or known
-// browsers. All requesters of a group share linksPerAddress.
+// take counts a link. If the link would exceed a limit, the method counts nothing and
+// returns false. The parameter allowance names a group of requesters: strangers or
+// known browsers. All requesters of a group share linksPerAddress.
 func (l *linkLimits) take(address, allowance, requester string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

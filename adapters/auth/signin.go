@@ -52,8 +52,8 @@ func (s *Service) SendLink(ctx context.Context, r *http.Request, network, addres
 // link's address. If no account has that address, Confirm creates one. It returns the
 // account and the session cookie. If a browser sent the request r, a second cookie lets
 // the arena recognize the browser at its next sign-in. If several calls confirm one
-// link concurrently, only one of them succeeds. If the link is used, unknown or
-// expired, the error is owner.ErrLinkInvalid.
+// link concurrently, only one of them succeeds. If the link has been used, is unknown
+// or has expired, the error is owner.ErrLinkInvalid.
 func (s *Service) Confirm(ctx context.Context, r *http.Request, token string, m eventstore.Metadata) (owner.Account, []*http.Cookie, error) {
 	address, link, err := s.vault.openToken(token)
 	if err != nil {

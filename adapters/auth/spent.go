@@ -45,8 +45,8 @@ type ledger struct {
 	windows *eventstore.Cache[window]
 }
 
-// window contains the signatures that one account spent recently. The goroutine
-// that has acquired busy owns the fields below busy.
+// window contains the signatures that one account spent recently. The goroutine that
+// has acquired the semaphore busy owns the fields below it.
 type window struct {
 	stream eventstore.StreamID
 	busy   *semaphore.Weighted
@@ -131,9 +131,10 @@ func (w *window) add(hash spentHash, at time.Time) {
 	w.order = append(w.order, spending{hash: hash, at: at, seen: time.Now()})
 }
 
-// forget drops signatures that are too old according to both clocks. It also drops the
-// oldest signatures if there are more than spentMax. It raises floor, so that the
-// dropped signatures are rejected even if the wall clock is set back later.
+// forget drops signatures that are too old by both the wall clock and the monotonic
+// clock. It also drops the oldest signatures if there are more than spentMax. It raises
+// the field floor, so that the dropped signatures are rejected even if the wall clock
+// is set back later.
 func (w *window) forget(now time.Time) {
 	n := max(0, len(w.order)-spentMax)
 	for n < len(w.order) && now.Sub(w.order[n].at) > spentFor && time.Since(w.order[n].seen) > spentFor {

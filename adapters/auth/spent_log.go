@@ -72,11 +72,11 @@ func (l *ledger) catchUp(ctx context.Context, w *window) error {
 	return nil
 }
 
-// conflict updates a window after an append failed because the stream had a different
-// revision. It reads the events that other processes appended. If these events have
-// already expired, the read returns nothing, and conflict only updates the expected
-// revision. If the stream's revision is lower than expected, the log was restored from
-// a backup. In that case, conflict loads the stream from scratch.
+// The method conflict() updates a window after an append failed because the stream had
+// a different revision. It reads the events that other processes appended. If these
+// events have already expired, the read returns nothing, and the method only updates
+// the expected revision. If the stream's revision is lower than expected, the log was
+// restored from a backup. In that case, the method loads the stream from scratch.
 func (l *ledger) conflict(ctx context.Context, w *window, current eventstore.Expected) error {
 	if current < w.expected {
 		w.loaded = false

@@ -59,8 +59,8 @@ func (s *Service) verifySignature(ctx context.Context, r *http.Request, body []b
 // signer finds the owner of a signature's key, which may be revoked, and verifies the
 // signature. A wrong signature takes the same time whether or not its key id exists:
 // for an unknown id, signer verifies with a public key whose private key nobody has. It
-// does not load the account, because only a known id has one, so the time would reveal
-// whether the id exists.
+// does not load the account. Only a known id has an account, so the extra time would
+// reveal that the id exists.
 func (s *Service) signer(sig signature, r *http.Request, body []byte) (ownerID string, known, valid bool) {
 	key, known := s.options.Directory.Key(sig.keyID)
 	if !known {

@@ -21,7 +21,7 @@ import (
 	"hexarena/adapters/rest"
 )
 
-// bot returns the handler of a valid bot. It sends each request to seen.
+// bot returns the handler of a valid bot. It sends each request to the channel seen.
 func bot(t *testing.T, seen chan<- *http.Request) http.Handler {
 	var calls sync.WaitGroup // an HTTP server does not wait for its WebSocket handlers, so the test does
 	t.Cleanup(calls.Wait)
@@ -189,7 +189,7 @@ func TestPingURL(t *testing.T) {
 	}
 }
 
-// failed returns the error of a probe.
+// The function failed() returns the error of a probe.
 func failed(_ string, err error) error { return err }
 
 // The owner learns from the deploy check whether the arena shows the bot's version.

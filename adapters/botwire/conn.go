@@ -57,8 +57,8 @@ func (i *idle) leave() {
 	i.waiting = false
 }
 
-// The method drained() reports whether the reader is waiting and empty returns true. If
-// not, next is closed the next time that the reader waits.
+// The method drained() reports whether the reader is waiting and the function empty
+// returns true. If not, the channel next is closed as soon as the reader waits again.
 func (i *idle) drained(empty func() bool) (ok bool, next <-chan struct{}) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

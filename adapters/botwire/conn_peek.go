@@ -20,7 +20,7 @@ func (c *conn) Read(p []byte) (int, error) {
 }
 
 // The method drained() reports whether the reader has passed on every byte that the
-// socket has received. If not, call drained again when next is closed.
+// socket has received. If not, call the method again once the channel next is closed.
 func (c *conn) drained() (ok bool, next <-chan struct{}) {
 	return c.idle.drained(func() bool {
 		empty := true

@@ -4,8 +4,9 @@ package botwire
 
 import "time"
 
-// settle is how long a connection's reader must have waited before drained assumes that
-// nothing is left to read. These platforms have no portable way to ask the kernel.
+// The method drained() assumes that nothing is left to read once the connection's
+// reader has waited for the duration settle. These platforms have no portable way to
+// ask the kernel.
 const settle = 20 * time.Millisecond
 
 // Read reads from the connection. The reader is idle while it is blocked.
@@ -16,7 +17,7 @@ func (c *conn) Read(p []byte) (int, error) {
 }
 
 // The method drained() reports whether the reader is idle and stays idle for the
-// duration settle. If not, call drained again when next is closed.
+// duration settle. If not, call the method again once the channel next is closed.
 func (c *conn) drained() (ok bool, next <-chan struct{}) {
 	idle := func() bool { return true }
 	ok, next = c.idle.drained(idle)

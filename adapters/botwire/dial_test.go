@@ -227,13 +227,13 @@ func TestDialRejectsInvalidUpgrades(t *testing.T) {
 	}
 }
 
-// The function raw() starts a server that sends the bytes of answer on each connection.
+// The function raw() starts a server that sends the text answer on each connection.
 func raw(t *testing.T, answer string) string {
 	url, _ := rawAsked(t, answer)
 	return url
 }
 
-// rawAsked starts a server like raw. It also returns asked, which is closed
+// rawAsked starts a server like raw. It also returns the channel asked, which is closed
 // when the first bytes of a request arrive.
 func rawAsked(t *testing.T, answer string) (url string, asked <-chan struct{}) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -21,8 +21,8 @@ var ErrGone = errors.New("the connection to the bot is closed")
 //
 // The field fault says more, but is shown only for matches: a bot plays only if its URL
 // has passed the deploy check. If the connection cannot be established, a rejected
-// certificate is the only cause that fault names. It may name this cause, because a
-// peer that presents a certificate already reveals that it speaks TLS.
+// certificate is the only cause that this field names. It may name this cause, because
+// a peer that presents a certificate already reveals that it speaks TLS.
 type failure struct {
 	words       string
 	fault       match.Fault

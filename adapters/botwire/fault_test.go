@@ -124,8 +124,7 @@ func TestFaultsOfDials(t *testing.T) {
 	}
 }
 
-// issue returns a self-signed certificate. If trusted is not nil, it adds the
-// certificate to trusted.
+// issue returns a self-signed certificate, and adds it to the pool trusted.
 func issue(t *testing.T, trusted *x509.CertPool, from, until time.Time, address string) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

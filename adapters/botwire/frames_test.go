@@ -13,7 +13,8 @@ import (
 var (
 	dropped   = heard{cause: "dropped"}
 	oversized = heard{cause: "oversized"}
-	// The frame after is the peer's last frame. It shows that the line still works.
+	// The variable after contains the peer's last frame, which shows that the line
+	// still works.
 	after = heard{frame: "after"}
 )
 
@@ -41,8 +42,8 @@ func announce(length uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{fin | 0x1, 127}, length)
 }
 
-// After a peer has written the bytes of a case, the line has made exactly the expected
-// calls to receive, in order.
+// After a peer has written the bytes of a case, the line has called receive exactly as
+// expected, in order.
 func TestReceiveFrames(t *testing.T) {
 	full, over := strings.Repeat("x", FrameLimit), strings.Repeat("x", FrameLimit+1)
 	cases := map[string]struct {

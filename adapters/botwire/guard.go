@@ -87,7 +87,7 @@ func (g *guard) allows(to netip.AddrPort) bool {
 	return !g.production || g.public.SafeAddr(addr) == nil
 }
 
-// hasOwnPort reports whether one of the arena's own addresses has a port.
+// hasOwnPort reports whether any of the arena's own addresses has the given port.
 func (g *guard) hasOwnPort(port uint16) bool {
 	return slices.ContainsFunc(g.own, func(own netip.AddrPort) bool { return own.Port() == port })
 }

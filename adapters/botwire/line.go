@@ -51,9 +51,9 @@ type Line struct {
 // the socket until the connection ends. Dial may call receive before it returns. ctx
 // and a limit of 5 s apply to the dial, not to the line.
 //
-// accepted contains the values of the bot's own headers. If the address is not allowed,
-// the error's NotAllowed method returns true. The error does not contain the URL or an
-// address.
+// The result accepted contains the values of the bot's own headers. If the address is
+// not allowed, the error's NotAllowed method returns true. The error does not contain
+// the URL or an address.
 func (d *Dialer) Dial(ctx context.Context, url, matchID string, u Upgrade, receive Receive) (
 	line *Line, accepted Accepted, err error,
 ) {
@@ -139,7 +139,7 @@ func (l *Line) awaitReader() {
 	}
 }
 
-// cutUnless cuts the line unless done is closed within the given time.
+// cutUnless cuts the line unless the channel done is closed within the given time.
 func (l *Line) cutUnless(done <-chan struct{}, within time.Duration) {
 	t := time.NewTimer(within)
 	defer t.Stop()

@@ -240,17 +240,17 @@ const fin = 0x80
 
 func text(s string) []byte { return frame(fin|0x1, []byte(s)) }
 
-// The type heard describes one call to receive.
+// The type heard describes one call of the method receive.
 type heard struct{ frame, cause string }
 
-// The type ears collects the calls to receive.
+// The type ears collects the calls of its method receive.
 type ears chan heard
 
 func newEars() ears { return make(ears, 1<<17) }
 
 func (e ears) receive(frame []byte, cause string) { e <- heard{string(frame), cause} }
 
-// The method next() returns the next call to receive.
+// The method next() returns the next collected call.
 func (e ears) next(t testing.TB) heard {
 	t.Helper()
 	select {
@@ -262,8 +262,8 @@ func (e ears) next(t testing.TB) heard {
 	}
 }
 
-// The method last() waits for the last call to receive and returns the number of
-// earlier calls.
+// The method last() waits for the last collected call and returns the number of earlier
+// calls.
 func (e ears) last(t testing.TB) (before int) {
 	t.Helper()
 	for {

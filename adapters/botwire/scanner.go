@@ -48,8 +48,8 @@ type scanner struct {
 	message uint64 // payload bytes announced so far for the open message
 }
 
-// feed scans the next piece of the stream. The caller may forward the first
-// pass bytes of p. If pass is less than len(p), v is the reason to reject the
+// feed scans the next piece of the stream. The result pass is the number of bytes of p
+// that the caller may forward. If it is less than len(p), v is the reason to reject the
 // frame that follows these bytes.
 func (s *scanner) feed(p []byte) (pass int, t toll, v verdict) {
 	t.cost = len(p)
@@ -76,8 +76,9 @@ func (s *scanner) feed(p []byte) (pass int, t toll, v verdict) {
 	return len(p), t, vFine
 }
 
-// headLen returns the length of the current frame's header, as far as the bytes read so
-// far determine it. It ignores masks, because judge has already rejected masked frames.
+// headLen returns the length of the current frame's header, or 2 until its second byte
+// has arrived. It ignores masks, because the method judge() has already rejected masked
+// frames.
 func (s *scanner) headLen() int {
 	switch {
 	case s.have < 2:

@@ -62,7 +62,7 @@ type Client struct {
 	failures map[string]uint64 // by reason
 }
 
-// wait is a round for which one or more callers of Await are waiting.
+// The type wait describes a round for which one or more callers of Await are waiting.
 type wait struct {
 	callers int
 	done    chan struct{} // closed when round is set

@@ -15,8 +15,8 @@ import (
 
 // After a run, the export does not name any account that was deleted before the run.
 // The type owners leaves such owners out of the rows of new matches. The method
-// leaveOut of state replaces older files that name an owner who has deleted the account
-// since then.
+// leaveOut of the type state replaces older files that name an owner who has deleted
+// the account since then.
 //
 // Together, the two steps cover every deletion. A run first determines the end of the
 // log, and then asks which accounts are deleted. So if the last match of a file ended
@@ -121,7 +121,7 @@ func deletedAfter(ctx context.Context, log eventstore.Log, p eventstore.Position
 	return nil, context.Cause(ctx)
 }
 
-// leaveOut replaces a file of the table seats if the file names one of the owners in
+// leaveOut replaces a file of the table seats if the file names any owner in the set
 // gone. The new file is the same as a new export of its matches.
 func (s *state) leaveOut(gone map[string]bool, path string) error {
 	old, err := os.Open(path)
@@ -140,8 +140,8 @@ func (s *state) leaveOut(gone map[string]bool, path string) error {
 	return nil
 }
 
-// replace writes a file again, without the owners in gone and under the same name. Like
-// a run, it writes one match at a time.
+// replace rewrites a file under the same name, and leaves out the ids of the owners in
+// the set gone. Like a run, it writes one match at a time.
 func (s *state) replace(gone map[string]bool, old *os.File) (err error) {
 	if _, err := old.Seek(0, io.SeekStart); err != nil {
 		return err

@@ -128,7 +128,7 @@ func (s *state) run(ctx context.Context, log eventstore.Log) (Done, error) {
 }
 
 // readMatches reads the matches of a walk, several of them concurrently, and sends them
-// to inOrder in the order of the walk.
+// to the channel inOrder, in the order of the walk.
 func readMatches(ctx context.Context, log eventstore.Log, w walk, inOrder chan<- job) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxReaders)

@@ -87,8 +87,8 @@ func restAfter(ctx context.Context, log eventstore.Log, stream eventstore.Stream
 	return at, err
 }
 
-// The method endings() yields the endings of matches in the order of the log. If it has
-// read all events of a match, the match's ending includes them.
+// The method endings() yields the endings of matches in the order of the log. If the
+// method has read all events of a match, the match's ending includes them.
 func (w walk) endings(ctx context.Context, log eventstore.Log) iter.Seq2[ending, error] {
 	return func(yield func(ending, error) bool) {
 		if w.total == 0 {

@@ -155,8 +155,8 @@ type table struct {
 // seatsTable is the only table that names owners.
 var seatsTable = tableOf("seats", func(r *rows) []Seat { return r.seats })
 
-// The variable tables lists all tables, in the order in which finish renames their
-// files.
+// The variable tables lists all tables, in the order in which the method finish()
+// renames their files.
 var tables = []table{
 	seatsTable,
 	tableOf("events", func(r *rows) []Event { return r.events }),

@@ -149,9 +149,9 @@ func (b *builder) decide(seat int, d Decision) {
 }
 
 // act adds the row of an answered decision, with its action. If the decision failed,
-// its row already exists, and act sets the default action in that row. The actions of a
-// resigned seat do not belong to decisions, because the arena sends requests only to
-// seats that have not resigned.
+// its row already exists, and the method sets the default action in that row. The
+// actions of a resigned seat do not belong to decisions, because the arena sends
+// requests only to seats that have not resigned.
 func (b *builder) act(e match.ActionPlayed, at instant) {
 	if n := b.last[e.Seat]; n > 0 && b.decisions[n-1].Decision == int32(e.Decision) {
 		b.decisions[n-1].Action = object(e.Action)

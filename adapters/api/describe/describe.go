@@ -205,7 +205,8 @@ func (d *Document) parameter(in string, p binding.Parameter) *huma.Param {
 func (d *Document) schemas() huma.Registry { return d.api.Components.Schemas }
 
 // The function headers() returns references to the headers that every response has, and
-// to the additional headers in more. The file openapi.yaml describes all these headers.
+// to those that the parameter more lists. The file openapi.yaml describes all these
+// headers.
 func headers(more ...string) map[string]*huma.Param {
 	all := map[string]*huma.Param{}
 	for _, name := range append(more, "X-Request-Id", "RateLimit-Policy", "RateLimit") {
