@@ -2,6 +2,9 @@ package api
 
 import "time"
 
+// SetTurnTime sets how long an expensive call waits for its turn.
+func (s *Server) SetTurnTime(d time.Duration) { s.turnTime = d }
+
 // SetStreamTimes sets how long each write to a stream's reader may take, and how long
 // the last write may take. Tests that use sockets set long times, because the machine
 // may be busy.
