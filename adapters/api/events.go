@@ -29,8 +29,10 @@ const (
 	// eventsTime is how long a call waits for the log, and for an event that another
 	// process has already sent.
 	eventsTime = 5 * time.Second
-	// eventsAtOnce is the maximum number of events that a stream holds in memory.
-	eventsAtOnce = 500
+	// eventsAtOnce is the maximum number of events that a stream holds in memory. The
+	// streams that one address may open read at most this many events every paceAll.
+	// Otherwise, an owner of many events could keep a core busy.
+	eventsAtOnce = 100
 )
 
 // streamEvents sends the caller's events (docs/protocol.md, "Events for owners").
@@ -47,7 +49,7 @@ func (s *Server) streamEvents(c *call, _ *nothing) (stream, error) {
 		newest, feed.n, err = s.Events.Newest(feed.ownerID)
 		feed.first = fmt.Appendf(nil, "id: %s\n\n", newest)
 	}
-	return stream{feed, paceAll}, err
+	return stream{feed, s.streams.pace}, err
 }
 
 var errUnknownEvent = problem.InvalidHeader("Last-Event-ID", "must be 0 or the id of one of your events")

@@ -47,6 +47,7 @@ func newEventsArena(t *testing.T, edits ...func(*api.Options)) (*arena, journal)
 		runner = arenatest.Follow(t, o.Log, model)
 		o.Events = ownersEvents{model, runner}
 	}}, edits...)...)
+	a.server.SetStreamPace(0) // tests read many events
 	require.NoError(t, runner.Sync(t.Context()))
 	return a, journal{t, a.log, runner}
 }
@@ -158,18 +159,18 @@ func TestManyEventsAndEventsThatAreGone(t *testing.T) {
 	pause := func(n int) {
 		j.append(owner.AccountStream(id), eventstore.Metadata{}, slices.Repeat([]eventstore.Typed{owner.BotPaused{BotID: bot, By: owner.ByMisses}}, n)...)
 	}
-	pause(1200)
+	pause(300)
 	l := ada.follow("0")
 	seen := map[string]bool{}
 	var first, latest string
-	for range 1200 {
+	for range 300 {
 		latest = l.told().ID
 		if first == "" {
 			first = latest
 		}
 		seen[latest] = true
 	}
-	require.Len(t, seen, 1200)
+	require.Len(t, seen, 300)
 	l.stop()
 	for range health.KeptEvents / 2500 {
 		pause(2500)
@@ -183,7 +184,7 @@ func TestManyEventsAndEventsThatAreGone(t *testing.T) {
 // A reader that stops reading delays no other reader, and the arena takes no more events
 // for it than the sockets can buffer. When it reads again, it misses nothing.
 func TestReaderOfEventsThatStopsReading(t *testing.T) {
-	const all = 4000 // much more than the sockets can buffer
+	const all = 600 // of 4 kB: much more than the sockets can buffer
 	var taken *takenEvents
 	a, j := newEventsArena(t, func(o *api.Options) { taken = &takenEvents{wrappedEvents: o.Events}; o.Events = taken })
 	a.server.SetStreamTimes(time.Hour, time.Minute)
@@ -205,8 +206,11 @@ func TestReaderOfEventsThatStopsReading(t *testing.T) {
 	idle.record()
 	other.record()
 
+	large := owner.BotPaused{BotID: bot, By: owner.ByOperator, Reason: strings.Repeat("x", 4000)}
 	id := ada.do(http.MethodGet, "/me", nil).is(http.StatusOK).json["id"].(string)
-	j.append(owner.AccountStream(id), eventstore.Metadata{}, slices.Repeat([]eventstore.Typed{owner.BotPaused{BotID: bot, By: owner.ByMisses}}, all)...)
+	for range all / 100 {
+		j.append(owner.AccountStream(id), eventstore.Metadata{}, slices.Repeat([]eventstore.Typed{large}, 100)...)
+	}
 	var want []string
 	for range all {
 		want = append(want, other.told().ID)

@@ -11,3 +11,7 @@ func (s *Server) SetTurnTime(d time.Duration) { s.turnTime = d }
 func (s *Server) SetStreamTimes(write, last time.Duration) {
 	s.streams.writeTime, s.streams.lastTime = write, last
 }
+
+// SetStreamPace sets the minimum time between two writes to a stream of all matches or
+// of an owner's events.
+func (s *Server) SetStreamPace(d time.Duration) { s.streams.pace = d }

@@ -48,13 +48,13 @@ type stream struct {
 
 // The type streams is the state that all open streams share.
 type streams struct {
-	stopping            context.Context
-	stop                context.CancelFunc
-	writeTime, lastTime time.Duration // the constants, except in tests
+	stopping                  context.Context
+	stop                      context.CancelFunc
+	writeTime, lastTime, pace time.Duration // the constants, except in tests
 }
 
 func newStreams() *streams {
-	s := &streams{writeTime: writeTime, lastTime: lastTime}
+	s := &streams{writeTime: writeTime, lastTime: lastTime, pace: paceAll}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	return s
 }

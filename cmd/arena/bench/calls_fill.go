@@ -41,6 +41,7 @@ func (b *callsBench) fill(ctx context.Context, p *progress.Display) (err error) 
 		func() error { return b.addPaused(ctx) },
 		func() error { return b.awaitHead(ctx, ladder.Standard, len(b.history.ids)) },
 		func() error { return b.awaitHead(ctx, ladder.Parley, b.flags.Games) },
+		func() error { return b.arena.await(ctx, "/queue", nil) }, // its first count reads the whole ladder
 	)
 }
 
