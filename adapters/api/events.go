@@ -122,7 +122,7 @@ func (f *eventFeed) Take() (records [][]byte, more <-chan struct{}, ended bool) 
 	list, err := f.events.Events(f.ownerID, f.n, eventsAtOnce)
 	idle := len(list) == 0 && f.first == nil
 	switch {
-	case err != nil, refused != nil && !(idle && errors.Is(refused, eventstore.ErrUnavailable)):
+	case err != nil, refused != nil && !idle, refused != nil && !errors.Is(refused, eventstore.ErrUnavailable):
 		return nil, nil, true
 	case idle:
 		return nil, more, false
