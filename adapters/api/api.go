@@ -116,6 +116,7 @@ type Server struct {
 	crossSite   *http.CrossOriginProtection
 	limiter     *ratelimit.Limiter
 	turns       *semaphore.Weighted // turns of expensive calls
+	turnTime    time.Duration       // the constant, except in tests
 	streams     *streams
 	responses   *responseCache
 	documents   map[string]*response
@@ -133,7 +134,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		Options: o, crossSite: http.NewCrossOriginProtection(), limiter: ratelimit.New(o.Limits, o.TrustedProxies, o.Now),
-		turns: newTurns(), streams: newStreams(), responses: newResponseCache(maxCached),
+		turns: newTurns(), turnTime: turnTime, streams: newStreams(), responses: newResponseCache(maxCached),
 	}
 	if err := s.trustOrigin(); err != nil {
 		return nil, err

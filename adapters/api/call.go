@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -25,14 +26,15 @@ const (
 
 // call is one request in progress.
 type call struct {
-	server  *Server
-	echo    echo.Context
-	request *http.Request
-	ctx     context.Context
-	cancel  context.CancelFunc
-	meta    eventstore.Metadata // metadata of the events that the call causes; At is the current time
-	body    []byte
-	class   ratelimit.Class // the limits that the call counts against
+	server   *Server
+	endpoint *endpoint
+	echo     echo.Context
+	request  *http.Request
+	ctx      context.Context
+	cancel   context.CancelFunc
+	meta     eventstore.Metadata // metadata of the events that the call causes; At is the current time
+	body     []byte
+	class    ratelimit.Class // the limits that the call counts against
 
 	caller  owner.Caller  // empty if anyone may call the endpoint
 	account owner.Account // the caller's account, if find loaded it
@@ -41,10 +43,10 @@ type call struct {
 	endTurn     func() // set by heavy
 }
 
-func (s *Server) newCall(c echo.Context) *call {
+func (s *Server) newCall(c echo.Context, e *endpoint) *call {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), callTime)
 	return &call{
-		server: s, echo: c, request: c.Request(), ctx: ctx, cancel: cancel,
+		server: s, endpoint: e, echo: c, request: c.Request(), ctx: ctx, cancel: cancel,
 		meta: eventstore.Metadata{At: s.Now(), Correlation: c.Response().Header().Get(rest.HeaderRequestID)},
 	}
 }
@@ -99,8 +101,13 @@ func (c *call) countAddress() (ratelimit.Counted, error) {
 
 // The method heavy() counts an expensive call as n additional calls, and waits for its
 // turn. Handlers call it before the expensive part. The call counts against the account
-// if the endpoint needs credentials, and otherwise against the address.
+// if the endpoint needs credentials, and otherwise against the address. The OpenAPI
+// document describes the refusals of endpoints that are declared heavy, so heavy fails
+// for every other endpoint.
 func (c *call) heavy(n int) (err error) {
+	if !c.endpoint.heavy {
+		return fmt.Errorf("the endpoint %s is not declared heavy", c.endpoint.id)
+	}
 	if n == 0 || c.isInternalRead() {
 		return nil
 	}

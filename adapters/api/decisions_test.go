@@ -246,7 +246,7 @@ func TestAllDecisionsOfABot(t *testing.T) {
 		return list
 	}
 	want := expected()
-	for _, limit := range []int{7, 1000} {
+	for _, limit := range []int{40, 1000} {
 		require.Equal(t, want, r.all(r.ada, r.bots[0], "", limit), "limit %d", limit)
 	}
 	for i := range want {

@@ -27,6 +27,7 @@ type endpoint struct {
 	etag    bool             // whether some responses have an ETag
 	text    string           // the content type of the response if the response is text
 	dials   func(*call) bool // whether a call makes the arena connect to a bot; nil means never
+	heavy   bool             // whether some calls are expensive; only then may the handler call call.heavy
 
 	// register sets the fields below.
 	method, path string
@@ -68,6 +69,7 @@ func register[In, Out any](s *Server, e endpoint, run func(*call, *In) (Out, err
 		s.description.Add(describe.Operation{
 			ID: e.id, Method: e.method, Path: e.path, Status: e.status, Request: b, Answer: shape, Text: e.text,
 			Scope: e.scope, Session: e.session, Forms: e.forms, ETag: e.etag,
+			Heavy: e.heavy,
 		})
 	}
 	s.echo.Add(e.method, pattern, func(ec echo.Context) error {
@@ -77,9 +79,9 @@ func register[In, Out any](s *Server, e endpoint, run func(*call, *In) (Out, err
 			}
 			return ec.Param(name)
 		}
-		c := s.newCall(ec)
+		c := s.newCall(ec, &e)
 		defer c.end()
-		if err := serve(c, &e, b, parameter, run); err != nil {
+		if err := serve(c, b, parameter, run); err != nil {
 			s.refuse(ec, err)
 		}
 		return nil
@@ -98,8 +100,8 @@ func restOf(path string) string {
 
 // serve handles a call. If several errors apply, "Order of errors" in
 // docs/protocol.md decides which error serve returns.
-func serve[In, Out any](c *call, e *endpoint, b binding.Binding, parameter func(name string) string, run func(*call, *In) (Out, error)) error {
-	if err := e.admit(c); err != nil {
+func serve[In, Out any](c *call, b binding.Binding, parameter func(name string) string, run func(*call, *In) (Out, error)) error {
+	if err := c.endpoint.admit(c); err != nil {
 		return err
 	}
 	fields, err := c.bodyObject(b.BodyField != nil)
@@ -121,7 +123,7 @@ func serve[In, Out any](c *call, e *endpoint, b binding.Binding, parameter func(
 	if err != nil {
 		return err
 	}
-	return c.answer(e.status, out)
+	return c.answer(c.endpoint.status, out)
 }
 
 // admit reads the body, counts the call, and checks the caller's credentials.

@@ -27,11 +27,13 @@ type Events interface {
 }
 
 const (
-	// eventsTime is how long a call waits for an event that another process has already
-	// sent.
+	// eventsTime is how long a call waits for the log, and for an event that another
+	// process has already sent.
 	eventsTime = 5 * time.Second
-	// eventsAtOnce is the maximum number of events that a stream holds in memory.
-	eventsAtOnce = 500
+	// eventsAtOnce is the maximum number of events that a stream holds in memory. The
+	// streams that one address may open read at most this many events every paceAll.
+	// Otherwise, an owner of many events could keep a core busy.
+	eventsAtOnce = 100
 )
 
 // streamEvents sends the caller's events (docs/protocol.md, "Events for owners").
@@ -48,7 +50,7 @@ func (s *Server) streamEvents(c *call, _ *nothing) (stream, error) {
 		newest, feed.n, err = s.Events.Newest(feed.ownerID)
 		feed.first = fmt.Appendf(nil, "id: %s\n\n", newest)
 	}
-	return stream{feed, paceAll}, err
+	return stream{feed, s.streams.pace}, err
 }
 
 var errUnknownEvent = problem.InvalidHeader("Last-Event-ID", "must be 0 or the id of one of your events")
@@ -76,6 +78,8 @@ func (s *Server) continueAfter(c *call, text string) (int64, error) {
 // reach waits until Events includes the event at a position. It refuses a position
 // after the end of the log, because such a position can only come from another log.
 func (s *Server) reach(ctx context.Context, p eventstore.Position) error {
+	ctx, cancel := context.WithTimeout(ctx, eventsTime)
+	defer cancel()
 	for last, err := range s.Log.ReadAll(ctx, eventstore.EndPosition, eventstore.ReadOptions{Direction: eventstore.Backwards, Limit: 1}) {
 		if err != nil {
 			return err
@@ -84,8 +88,6 @@ func (s *Server) reach(ctx context.Context, p eventstore.Position) error {
 			return errUnknownEvent
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, eventsTime)
-	defer cancel()
 	err := s.Events.Wait(ctx, p)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return projections.ErrBehind
@@ -112,15 +114,19 @@ type eventFeed struct {
 	first   []byte // a record that comes before all events, or nil
 }
 
-// Take implements source. It ends the stream if the reader must connect again.
+// Take implements source. It ends the stream if the reader must connect again. While the
+// log is unavailable, nobody can check the reader's credentials, so the reader gets no
+// events.
 func (f *eventFeed) Take() (records [][]byte, more <-chan struct{}, ended bool) {
 	more = f.events.Changed() // before the read, so that no change is missed
-	if f.admit() != nil {
-		return nil, nil, true
-	}
+	refused := f.admit()
 	list, err := f.events.Events(f.ownerID, f.n, eventsAtOnce)
-	if err != nil {
+	idle := len(list) == 0 && f.first == nil
+	switch {
+	case err != nil, refused != nil && !idle, refused != nil && !errors.Is(refused, eventstore.ErrUnavailable):
 		return nil, nil, true
+	case idle:
+		return nil, more, false
 	}
 	if f.first != nil {
 		records, f.first = append(records, f.first), nil

@@ -1,18 +1,22 @@
 package api_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"hexarena/adapters/api"
+	remote "hexarena/adapters/client"
 	"hexarena/domain/ladder"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
@@ -35,14 +39,15 @@ func (e ownersEvents) Changed() <-chan struct{} { return e.runner.Changed() }
 
 // newEventsArena returns an arena with a model of events, and a journal that updates
 // this model from the log.
-func newEventsArena(t *testing.T) (*arena, journal) {
+func newEventsArena(t *testing.T, edits ...func(*api.Options)) (*arena, journal) {
 	t.Helper()
 	var runner *projections.Runner
-	a := newArena(t, func(o *api.Options) {
+	a := newArena(t, append([]func(*api.Options){func(o *api.Options) {
 		model := health.New()
 		runner = arenatest.Follow(t, o.Log, model)
 		o.Events = ownersEvents{model, runner}
-	})
+	}}, edits...)...)
+	a.server.SetStreamPace(0) // tests read many events
 	require.NoError(t, runner.Sync(t.Context()))
 	return a, journal{t, a.log, runner}
 }
@@ -50,10 +55,19 @@ func newEventsArena(t *testing.T) (*arena, journal) {
 // follow opens the client's stream of events.
 func (c *client) follow(lastID string) *listener {
 	c.t.Helper()
-	l := c.listen("/me/events", lastEventID(lastID), func(r *http.Request) { r.AddCookie(c.cookie) })
+	l := c.listen("/me/events", lastEventID(lastID), c.authenticate)
 	require.Equal(c.t, http.StatusOK, l.StatusCode)
 	require.Equal(c.t, "text/event-stream", l.Header.Get("Content-Type"))
 	return l
+}
+
+// authenticate adds the client's cookie or its signature to a request without a body.
+func (c *client) authenticate(r *http.Request) {
+	if c.cookie != nil {
+		r.AddCookie(c.cookie)
+		return
+	}
+	remote.Key{ID: c.keyID, Private: c.key}.Sign(r.Header, c.server.Now(), r.Method, r.URL.RequestURI(), nil)
 }
 
 // The method record() returns the stream's next record, and skips comments.
@@ -134,36 +148,134 @@ func TestEventsForOwners(t *testing.T) {
 	}
 }
 
-// A reader gets more events than one read of the rows returns. An id that is older than
-// the kept events is refused.
-func TestManyEventsAndEventsThatAreGone(t *testing.T) {
+// A reader gets more events than one read of the rows returns.
+func TestManyEvents(t *testing.T) {
 	a, j := newEventsArena(t)
 	ada := a.signIn("ada@example.org")
 	bot := ada.newBot("first", ladder.Standard)
 	id := ada.do(http.MethodGet, "/me", nil).is(http.StatusOK).json["id"].(string)
-	pause := func(n int) {
-		j.append(owner.AccountStream(id), eventstore.Metadata{}, slices.Repeat([]eventstore.Typed{owner.BotPaused{BotID: bot, By: owner.ByMisses}}, n)...)
-	}
-	pause(1200)
+	j.append(owner.AccountStream(id), eventstore.Metadata{}, slices.Repeat([]eventstore.Typed{owner.BotPaused{BotID: bot, By: owner.ByMisses}}, 300)...)
 	l := ada.follow("0")
 	seen := map[string]bool{}
-	var first, latest string
-	for range 1200 {
-		latest = l.told().ID
-		if first == "" {
-			first = latest
-		}
-		seen[latest] = true
+	for range 300 {
+		seen[l.told().ID] = true
 	}
-	require.Len(t, seen, 1200)
-	l.stop()
-	for range health.KeptEvents / 2500 {
-		pause(2500)
-	}
-	got := ada.do(http.MethodGet, "/me/events", nil, lastEventID(first)).is(http.StatusGone, "event_gone")
+	require.Len(t, seen, 300)
+}
+
+// A reader cannot continue after an event that is older than the kept events. The tests
+// of the read model check which events it keeps.
+func TestEventsThatAreGone(t *testing.T) {
+	a, j := newEventsArena(t, func(o *api.Options) { o.Events = forgetful{o.Events} })
+	ada := a.signIn("ada@example.org")
+	bot := ada.newBot("first", ladder.Standard)
+	require.NoError(t, j.sync.Sync(t.Context()))
+	j.seatAndVoid("m", bot)
+	got := ada.do(http.MethodGet, "/me/events", nil, lastEventID("1.1")).is(http.StatusGone, "event_gone")
 	require.Contains(t, got.json["detail"], "older than the events that the arena keeps")
-	ada.do(http.MethodGet, "/me/events", nil, lastEventID(latest)).is(http.StatusGone, "event_gone")
-	require.False(t, seen[ada.follow("0").told().ID])
+	require.Equal(t, "m", ada.follow("0").told().MatchID)
+}
+
+// The type forgetful is a read model that keeps none of the events that readers name.
+type forgetful struct{ wrappedEvents }
+
+func (e forgetful) After(ownerID string, id health.ID) (int64, error) {
+	if id != (health.ID{}) {
+		return 0, health.ErrEventTooOld
+	}
+	return e.wrappedEvents.After(ownerID, id)
+}
+
+// A reader that stops reading delays no other reader, and the arena takes no more events
+// for it than the sockets can buffer. When it reads again, it misses nothing.
+func TestReaderOfEventsThatStopsReading(t *testing.T) {
+	const all = 600 // of 4 kB: much more than the sockets can buffer
+	var taken *takenEvents
+	a, j := newEventsArena(t, func(o *api.Options) { taken = &takenEvents{wrappedEvents: o.Events}; o.Events = taken })
+	a.server.SetStreamTimes(time.Hour, time.Minute)
+	ada := a.signIn("ada@example.org")
+	bot := ada.newBot("first", ladder.Standard)
+	require.NoError(t, j.sync.Sync(t.Context()))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(a.url, "http://"))
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.(*net.TCPConn).SetReadBuffer(64<<10))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.url+"/me/events", nil)
+	require.NoError(t, err)
+	ada.authenticate(r)
+	require.NoError(t, r.Write(conn))
+	response, err := http.ReadResponse(bufio.NewReader(conn), r)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	idle, other := &listener{response, t, bufio.NewReader(response.Body), nil}, ada.follow("")
+	idle.record()
+	other.record()
+
+	large := owner.BotPaused{BotID: bot, By: owner.ByOperator, Reason: strings.Repeat("x", 4000)}
+	id := ada.do(http.MethodGet, "/me", nil).is(http.StatusOK).json["id"].(string)
+	for range all / 100 {
+		j.append(owner.AccountStream(id), eventstore.Metadata{}, slices.Repeat([]eventstore.Typed{large}, 100)...)
+	}
+	var want []string
+	for range all {
+		want = append(want, other.told().ID)
+	}
+	require.Less(t, taken.n.Load()-all, int64(all/2), "taken for the reader that does not read")
+	for _, id := range want {
+		require.Equal(t, id, idle.told().ID)
+	}
+}
+
+// takenEvents counts the events that streams take.
+type takenEvents struct {
+	wrappedEvents
+	n atomic.Int64
+}
+
+func (e *takenEvents) Events(ownerID string, n int64, limit int) ([]health.Event, error) {
+	list, err := e.wrappedEvents.Events(ownerID, n, limit)
+	e.n.Add(int64(len(list)))
+	return list, err
+}
+
+// wrappedEvents lets fakes embed the interface, which has a method of the same name.
+type wrappedEvents = api.Events
+
+// A read model that stays behind the log leads to 503, and the call may be repeated.
+func TestEventsOfAReadModelThatIsBehind(t *testing.T) {
+	a, j := newEventsArena(t, func(o *api.Options) { o.Events = behind{o.Events} })
+	ada := a.signIn("ada@example.org")
+	ada.newBot("first", ladder.Standard)
+	require.NoError(t, j.sync.Sync(t.Context()))
+	late := ada.do(http.MethodGet, "/me/events", nil, lastEventID("1.1")).is(http.StatusServiceUnavailable, "out_of_date")
+	require.Equal(t, "1", late.header.Get("Retry-After"))
+	require.Equal(t, "id: 0\n", ada.follow("").record(), "a stream of new events does not wait")
+}
+
+// The type behind is a read model that no call can wait for.
+type behind struct{ wrappedEvents }
+
+func (behind) Wait(context.Context, eventstore.Position) error { return context.DeadlineExceeded }
+
+// If a key is revoked, its open stream sends no more events and ends. The next call
+// with the key is refused.
+func TestEventsEndWithTheKey(t *testing.T) {
+	a, j := newEventsArena(t)
+	ada := a.signIn("ada@example.org")
+	bot := ada.newBot("first", ladder.Standard)
+	key, kept := ada.newKey(owner.BotsRead), ada.newKey(owner.BotsRead)
+	require.NoError(t, j.sync.Sync(t.Context()))
+	revoked, open := key.follow("0"), kept.follow("0")
+	j.seatAndVoid("m", bot)
+	require.Equal(t, open.told(), revoked.told())
+	last := open.told()
+	require.Equal(t, last, revoked.told())
+	ada.do(http.MethodDelete, "/keys/"+key.keyID, nil).is(http.StatusNoContent)
+	j.seatAndVoid("n", bot)
+	revoked.over()
+	require.Equal(t, "n", open.told().MatchID, "the stream of another key continues")
+	key.do(http.MethodGet, "/me/events", nil, lastEventID(last.ID)).is(http.StatusUnauthorized, "unauthenticated")
+	require.Equal(t, "n", kept.follow(last.ID).told().MatchID)
 }
 
 // A stream ends once its credentials are no longer valid.

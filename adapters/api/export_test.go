@@ -2,9 +2,16 @@ package api
 
 import "time"
 
+// SetTurnTime sets how long an expensive call waits for its turn.
+func (s *Server) SetTurnTime(d time.Duration) { s.turnTime = d }
+
 // SetStreamTimes sets how long each write to a stream's reader may take, and how long
 // the last write may take. Tests that use sockets set long times, because the machine
 // may be busy.
 func (s *Server) SetStreamTimes(write, last time.Duration) {
 	s.streams.writeTime, s.streams.lastTime = write, last
 }
+
+// SetStreamPace sets the minimum time between two writes to a stream of all matches or
+// of an owner's events.
+func (s *Server) SetStreamPace(d time.Duration) { s.streams.pace = d }

@@ -16,9 +16,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/adapters/api"
+	"hexarena/adapters/api/apitest"
 	"hexarena/adapters/api/ratelimit"
 	"hexarena/adapters/rest"
 	"hexarena/adapters/rest/problem"
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
 	"hexarena/projections/leaderboard"
 )
 
@@ -137,8 +140,8 @@ func TestHeavyCallsCountAsSeveral(t *testing.T) {
 		ended: 1, ended + "/frames": 3, ended + "/frames?seat=all": 3, running + "/frames": 1, "/bots/" + s.bots[0] + "/history": 1,
 	})
 	s.counts(map[string]int{ended: 1, ended + "/frames": 1})
-	for limit := range 40 {
-		s.anyone().do("GET", fmt.Sprintf("%s/frames?limit=%d", ended, 1000+limit), nil, from("198.51.100.1")).is(200)
+	for limit := range 40 { // a different response each time, and a short one, so that the test is fast
+		s.anyone().do("GET", fmt.Sprintf("%s/frames?limit=%d", ended, 1+limit), nil, from("198.51.100.1")).is(200)
 	}
 	s.anyone().do("GET", ended, nil, from("198.51.100.1")).refused()
 }
@@ -179,6 +182,49 @@ func TestExpensiveCallsTakeTurns(t *testing.T) {
 	s.server.ServeHTTP(slow, httptest.NewRequest(http.MethodGet, "/matches/"+s.four.MatchID+"/frames?seat=all", nil))
 	require.Equal(t, http.StatusOK, slow.Code)
 }
+
+// If an expensive call gets no turn, the response is 503 busy. The OpenAPI document
+// lists this response for exactly the endpoints that have expensive calls: do compares
+// each response with the document.
+func TestBusyResponsesAreDescribed(t *testing.T) {
+	s := newRivals(t, func(o *api.Options) { o.Leaderboard, o.SignedLog = crowded{o.Leaderboard}, unread{} })
+	var ended string
+	for range 2 { // a bot's decisions are expensive if they are from several matches
+		g := s.play.Seat(ladder.Standard, s.bots...)[0]
+		g.Start()
+		g.Abort(match.Operator)
+		g.Conclude()
+		ended = g.MatchID
+	}
+	s.read.sync()
+	expensive := map[string]string{
+		"get-frames":         "/matches/" + ended + "/frames",
+		"get-leaderboard":    "/leaderboard?at=2026-09-06T12:00:00Z",
+		"get-bot-history":    "/bots/" + s.bots[0] + "/history",
+		"list-bot-decisions": "/bots/" + s.bots[0] + "/decisions",
+		"list-ladder-events": "/ladder/standard/events?limit=500",
+	}
+	for range max(1, runtime.GOMAXPROCS(0)/2) {
+		end, err := s.server.Turn(t.Context())
+		require.NoError(t, err)
+		defer end()
+	}
+	s.server.SetTurnTime(0)
+	for id, target := range expensive {
+		busy := s.ada.do(http.MethodGet, target, nil).is(http.StatusServiceUnavailable, "busy")
+		require.Contains(t, busy.json["detail"], "expensive calls", id)
+		require.Equal(t, "1", busy.header.Get("Retry-After"))
+	}
+	contractOf(t, s.server).Operations(func(_, method string, op apitest.Operation) {
+		if method == "get" { // other methods list busy because writes may conflict
+			_, listed := op.Responses["503"].Content[rest.ProblemType].Examples["busy"]
+			require.Equal(t, expensive[op.ID] != "", listed, op.ID)
+		}
+	})
+}
+
+// The type unread is a signed log that no call reads.
+type unread struct{ api.SignedLog }
 
 // slowClient is a response writer. It fails the test if the call still has its turn
 // when the response is written.

@@ -71,7 +71,7 @@ func (s *Server) streamLive(c *call, in *liveQuery) (out stream, err error) {
 	if err := s.liveReady(c.ctx); err != nil {
 		return out, err
 	}
-	return stream{s.Live.WatchAll(in.Mode), paceAll}, nil
+	return stream{s.Live.WatchAll(in.Mode), s.streams.pace}, nil
 }
 
 func (s *Server) streamMatch(c *call, in *liveMatch) (stream, error) {

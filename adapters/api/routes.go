@@ -39,7 +39,7 @@ func (s *Server) registerEndpoints() {
 	register(s, endpoint{id: "change-bot", route: "PATCH /bots/{id}", scope: owner.BotsWrite, dials: movesBot}, s.changeBot)
 	register(s, endpoint{id: "remove-bot", route: "DELETE /bots/{id}", scope: owner.BotsWrite}, s.removeBot)
 	register(s, endpoint{id: "check-bot", route: "POST /bots/{id}/check", scope: owner.BotsWrite, dials: always}, s.checkBot)
-	register(s, endpoint{id: "list-bot-decisions", route: "GET /bots/{id}/decisions", scope: owner.BotsRead, text: rest.LinesType}, s.listDecisions)
+	register(s, endpoint{id: "list-bot-decisions", heavy: true, route: "GET /bots/{id}/decisions", scope: owner.BotsRead, text: rest.LinesType}, s.listDecisions)
 	register(s, endpoint{id: "get-decisions", route: "GET /bots/{id}/matches/{matchId}/decisions", scope: owner.BotsRead}, s.getDecisions)
 
 	register(s, endpoint{id: "order-trial", route: "POST /bots/{id}/trial", status: http.StatusAccepted, scope: owner.BotsWrite, dials: always}, s.orderTrial)
@@ -50,16 +50,16 @@ func (s *Server) registerEndpoints() {
 
 	register(s, endpoint{id: "list-matches", route: "GET /matches"}, s.listMatches)
 	register(s, endpoint{id: "get-match", route: "GET /matches/{id}", etag: true}, s.getMatch)
-	register(s, endpoint{id: "get-frames", route: "GET /matches/{id}/frames", etag: true}, s.getFrames)
+	register(s, endpoint{id: "get-frames", heavy: true, route: "GET /matches/{id}/frames", etag: true}, s.getFrames)
 
 	register(s, endpoint{id: "list-live", route: "GET /live"}, s.listLive)
 	register(s, endpoint{id: "get-live", route: "GET /live/{id}"}, s.getLive)
 	register(s, endpoint{id: "stream-live", route: "GET /live/stream", text: eventStream}, s.streamLive)
 	register(s, endpoint{id: "stream-match", route: "GET /live/{id}/stream", text: eventStream}, s.streamMatch)
 
-	register(s, endpoint{id: "get-leaderboard", route: "GET /leaderboard", etag: true}, s.getLeaderboard)
+	register(s, endpoint{id: "get-leaderboard", heavy: true, route: "GET /leaderboard", etag: true}, s.getLeaderboard)
 	register(s, endpoint{id: "get-queue", route: "GET /queue"}, s.getQueue)
-	register(s, endpoint{id: "get-bot-history", route: "GET /bots/{id}/history"}, s.getHistory)
+	register(s, endpoint{id: "get-bot-history", heavy: true, route: "GET /bots/{id}/history"}, s.getHistory)
 
 	register(s, endpoint{id: "get-log-head", route: "GET /log/{mode}/head", etag: true, text: "text/plain"}, s.getLogHead)
 	register(s, endpoint{id: "get-log-inclusion", route: "GET /log/{mode}/inclusion", etag: true}, s.getLogInclusion)
@@ -68,6 +68,6 @@ func (s *Server) registerEndpoints() {
 	register(s, endpoint{id: "get-ladder-checkpoint", route: "GET /ladder/{mode}/checkpoint", etag: true, text: "text/plain"}, s.getCheckpoint)
 	register(s, endpoint{id: "get-ladder-tile", route: "GET /ladder/{mode}/tile/{path...}", etag: true, text: "application/octet-stream"}, s.getTile)
 	register(s, endpoint{id: "get-ladder-proof", route: "GET /ladder/{mode}/proof/{index}", etag: true, text: "text/plain"}, s.getLadderProof)
-	register(s, endpoint{id: "list-ladder-events", route: "GET /ladder/{mode}/events", etag: true}, s.listLadderEvents)
+	register(s, endpoint{id: "list-ladder-events", heavy: true, route: "GET /ladder/{mode}/events", etag: true}, s.listLadderEvents)
 	register(s, endpoint{id: "get-seed-keys", route: "GET /log/keys", etag: true}, s.getSeedKeys)
 }

@@ -34,7 +34,8 @@ const (
 
 var heartbeat = []byte(":\n\n")
 
-// source supplies the records of a stream; see live.Reader.
+// source supplies the records of a stream; see live.Reader. The stream calls Take after
+// each change, and before each heartbeat.
 type source interface {
 	Take() (records [][]byte, more <-chan struct{}, ended bool)
 }
@@ -47,13 +48,13 @@ type stream struct {
 
 // The type streams is the state that all open streams share.
 type streams struct {
-	stopping            context.Context
-	stop                context.CancelFunc
-	writeTime, lastTime time.Duration // the constants, except in tests
+	stopping                  context.Context
+	stop                      context.CancelFunc
+	writeTime, lastTime, pace time.Duration // the constants, except in tests
 }
 
 func newStreams() *streams {
-	s := &streams{writeTime: writeTime, lastTime: lastTime}
+	s := &streams{writeTime: writeTime, lastTime: lastTime, pace: paceAll}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	return s
 }
@@ -106,8 +107,11 @@ func (s *streamWriter) follow(ctx context.Context, from source) {
 	beat := time.NewTicker(heartbeatEvery)
 	defer beat.Stop()
 	s.send() // the headers
-	for {
+	for due := false; ; {
 		records, more, ended := from.Take()
+		if due && !ended && len(records) == 0 {
+			records = append(records, heartbeat)
+		}
 		if len(records) > 0 && !s.send(records...) || ended {
 			return
 		}
@@ -116,10 +120,9 @@ func (s *streamWriter) follow(ctx context.Context, from source) {
 		}
 		select {
 		case <-more:
-		case <-beat.C:
-			if !s.send(heartbeat) {
-				return
-			}
+			due = false
+		case <-beat.C: // the source may have ended without a change
+			due = true
 		case <-ctx.Done():
 			return
 		case <-s.stopping:

@@ -61,6 +61,12 @@ type socket struct {
 	deadline time.Time
 }
 
+func (s *socket) setStuck(stuck bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stuck = stuck
+}
+
 func (s *socket) SetWriteDeadline(t time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,20 +142,14 @@ func TestHeartbeats(t *testing.T) {
 // only reads slowly, the stream stays open.
 func TestReaderThatDoesNotRead(t *testing.T) {
 	streaming(t, func(t *testing.T, from *script, to *socket, _, _ func(), done <-chan struct{}) {
-		to.mu.Lock()
-		to.stuck = true
-		to.mu.Unlock()
+		to.setStuck(true)
 		from.add("a\n\n")
 		<-time.After(writeTime - time.Second)
-		to.mu.Lock()
-		to.stuck = false
-		to.mu.Unlock()
+		to.setStuck(false)
 		<-time.After(time.Second)
 		synctest.Wait()
 		require.Equal(t, "a\n\n", to.text())
-		to.mu.Lock()
-		to.stuck = true
-		to.mu.Unlock()
+		to.setStuck(true)
 		from.add("b\n\n")
 		<-time.After(writeTime + time.Second)
 		<-done

@@ -10,7 +10,7 @@ import (
 	"hexarena/adapters/rest/problem"
 )
 
-// turnTime is the longest time that an expensive call waits for its turn.
+// turnTime is the longest time that an expensive call waits for its turn, except in tests.
 const turnTime = 5 * time.Second
 
 // newTurns returns the turns for expensive calls. There is one turn for every two
@@ -23,7 +23,7 @@ func newTurns() *semaphore.Weighted {
 // Turn waits until an expensive call or page may start. The caller must call done after
 // the expensive part. If the wait takes too long, the error is problem.ErrBusy.
 func (s *Server) Turn(ctx context.Context) (done func(), err error) {
-	waiting, cancel := context.WithTimeout(ctx, turnTime)
+	waiting, cancel := context.WithTimeout(ctx, s.turnTime)
 	defer cancel()
 	if err := s.turns.Acquire(waiting, 1); err != nil {
 		if ctx.Err() == nil {

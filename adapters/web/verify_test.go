@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -180,4 +182,29 @@ func TestCheckerModules(t *testing.T) {
 	require.Contains(t, string(told), "# fail 0")
 	require.NotContains(t, string(told), "# tests 0")
 	t.Logf("%d forgeries of fresh matches", forged)
+}
+
+// The rules are only in the checker's modules, whose names begin with verify. The other
+// modules import none of them, and the checker imports only the geometry of the board
+// from the other modules (docs/adr/0030-a-replay-shows-one-frame-at-a-time.md).
+func TestModulesOfTheCheckerAreSeparate(t *testing.T) {
+	imported := regexp.MustCompile(`(?:from|import)\s*\(?\s*['"]\./([^'"]+)['"]`)
+	files, err := filepath.Glob(filepath.Join("static", "*.mjs"))
+	require.NoError(t, err)
+	shared := map[string]bool{}
+	ofChecker := func(name string) bool { return strings.HasPrefix(name, "verify") }
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, found := range imported.FindAllSubmatch(text, -1) {
+			name, target := filepath.Base(file), string(found[1])
+			switch {
+			case !ofChecker(name):
+				require.False(t, ofChecker(target), "%s imports %s", name, target)
+			case !ofChecker(target):
+				shared[target] = true
+			}
+		}
+	}
+	require.Equal(t, map[string]bool{"board-geometry.mjs": true}, shared)
 }

@@ -39,7 +39,9 @@ func TestBenchCalls(t *testing.T) {
 	status := run(append([]string{"bench", "calls"}, flags...), &out, &errOut)
 	require.Zero(t, status, errOut.String())
 	for _, line := range []string{
-		`GET /watch/{id}/preview.png, drawn +200 .* 15 all`, `GET /health, over the limit +429`, `POST /bots, a wrong signature +401`,
+		`GET /watch/{id}/preview.png, drawn +200 .* 15 all`, `GET /health, over the limit +429`, `POST /bots, a wrong signature +401`, `GET /me/events, a wrong signature +401`,
+		`GET /bots/{id}, with its health +200 .* 1 all +600 `, `GET /me/events, opening it +200 .* 1 all +600 `, `GET /me/events, from the oldest event +200 .* 1 all +600 `,
+		`POST /bots/{id}/trial +202 .* 1 all, 1 writes, 1 registrations +10 `, `GET /bots/{id}/decisions, of one match +200 .* 1 all, 1 match-reads`, `GET /queue +200 `,
 		`while 8 addresses make that mix: p50 .* p99`, `the 20 streams that one address may open`,
 	} {
 		require.Regexp(t, line, out.String())

@@ -39,6 +39,7 @@ type Operation struct {
 	Session          bool         // the caller needs a session
 	Forms            bool         // browsers may send forms instead of JSON
 	ETag             bool         // some answers have an ETag
+	Heavy            bool         // some calls are expensive and wait for their turn
 }
 
 // Texts are the texts that describe the API.

@@ -84,6 +84,9 @@ func errorsOf(o Operation) []error {
 	if o.Session {
 		list = append(list, problem.ErrSessionNeeded)
 	}
+	if o.Heavy {
+		list = append(list, problem.ErrBusy)
+	}
 	return append(list, ownErrors[o.ID]...)
 }
 

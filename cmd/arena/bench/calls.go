@@ -14,9 +14,9 @@ import (
 )
 
 // callsCmd implements `arena bench calls`. It starts an arena in its own process and
-// calls every endpoint and page without credentials. For each of them, it reports the
-// CPU time and the response bytes per call, and how much of a core one address can
-// keep busy within its rate limits.
+// calls every endpoint and page without credentials, and some endpoints as an owner. For
+// each of them, it reports the CPU time and the response bytes per call, and how much of
+// a core one caller can keep busy within its rate limits.
 type callsCmd struct {
 	Bots    int     `default:"10000" help:"how many bots are on the leaderboard"`
 	Matches int     `default:"10000" help:"how many matches the log contains"`
@@ -47,6 +47,7 @@ type callReport struct {
 	Price   map[string]float64 `json:"price"`   // by limit: how many calls this one counts as
 	PerMin  float64            `json:"perMin"`  // how many of these calls one address may make in a minute; 0: the arena rejects the call
 	Percent float64            `json:"percent"` // percentage of a core, if one address makes all these calls
+	Owner   bool               `json:"owner"`   // an owner makes the call, and the limits are those of the account
 }
 
 func (c callsCmd) setup() setup { return setup{"calls", "", "matches"} }
@@ -101,10 +102,14 @@ func (b *callsBench) measureRow(ctx context.Context, row callRow) (r callReport,
 	if err != nil {
 		return r, err
 	}
-	q, total := quotas{}, 0
-	r = callReport{What: row.what}
+	q, total := quotas{late: row.bot != nil}, 0
+	r = callReport{What: row.what, Owner: row.bot != nil}
 	for i := range calls {
-		if !row.over && (i%callsPerAddress == 0 || q.spent()) {
+		next := i%callsPerAddress == 0 || q.spent()
+		if row.bot != nil {
+			next = i == 0 || row.bot(i).ownerID != row.bot(i-1).ownerID
+		}
+		if !row.over && next {
 			caller.CloseIdleConnections()
 			caller, q.left = b.newCaller(), nil
 		}
@@ -122,7 +127,7 @@ func (b *callsBench) measureRow(ctx context.Context, row callRow) (r callReport,
 	after, err := b.arena.cpuSeconds(ctx)
 	r.CPUMs, r.Bytes = 1000*(after-before)/float64(calls), total/calls
 	if !row.over {
-		r.Limits, r.Price = q.limits, q.price(calls)
+		r.Limits, r.Price = q.limits, q.price()
 		r.PerMin = r.callsPerMinute()
 	}
 	r.Percent = r.CPUMs * r.PerMin / 600

@@ -3,14 +3,12 @@ package bench
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"fmt"
 	"slices"
 	"time"
 
 	"hexarena/cmd/arena/progress"
 	"hexarena/domain/ladder"
-	"hexarena/domain/owner"
 	"hexarena/eventstore"
 )
 
@@ -39,14 +37,11 @@ func (b *callsBench) fill(ctx context.Context, p *progress.Display) (err error) 
 	if err := b.playGames(ctx); err != nil {
 		return err
 	}
-	b.keyID = "0b9d66ab-5a3b-4f4c-8f6e-0f5f3f7f9a11"
-	key := owner.APIKeyRegistered{KeyID: b.keyID, PublicKey: publicKey, Scopes: owner.DefaultScopes()}
-	if err := appendEvents[owner.Event](ctx, log, owner.AccountStream(everyone[0].OwnerID), time.Now(), key); err != nil {
-		return err
-	}
 	return inOrder(
+		func() error { return b.addPaused(ctx) },
 		func() error { return b.awaitHead(ctx, ladder.Standard, len(b.history.ids)) },
 		func() error { return b.awaitHead(ctx, ladder.Parley, b.flags.Games) },
+		func() error { return b.arena.await(ctx, "/queue", nil) }, // its first count reads the whole ladder
 	)
 }
 
@@ -66,6 +61,10 @@ func (b *callsBench) playGames(ctx context.Context) error {
 		return err
 	}
 	b.running = matches[:b.flags.Running]
+	registered := map[string]bool{}
+	for _, bot := range b.history.bots {
+		registered[bot.BotID] = true
+	}
 	if err := startAll(ctx, log, b.running); err != nil {
 		return err
 	}
@@ -77,24 +76,18 @@ func (b *callsBench) playGames(ctx context.Context) error {
 			return err
 		}
 		b.ended, b.played = append(b.ended, m.id()), append(b.played, m.seating.Bots[0].BotID)
+		for _, bot := range m.seating.Bots {
+			if registered[bot.BotID] {
+				b.owned = append(b.owned, ownedBot{bot.BotID, bot.OwnerID, m.id()})
+				break
+			}
+		}
 	}
 	return nil
 }
 
-// publicKey is the key with the id keyID. wrongSignature is invalid, but checking it
-// costs as much as checking a valid signature.
-var (
-	publicKey      = mustDecode("11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=")
-	wrongSignature = append(slices.Clone(publicKey), make([]byte, 32)...)
-)
-
-func mustDecode(text string) []byte {
-	b, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		panic(err) // the constant is valid
-	}
-	return b
-}
+// wrongSignature is invalid, but checking it costs as much as checking a valid signature.
+var wrongSignature = append(slices.Clone(publicKey), make([]byte, 32)...)
 
 // startAll starts matches and plays their first turns.
 func startAll(ctx context.Context, log eventstore.Log, matches []*simulatedMatch) error {

@@ -12,8 +12,10 @@ import (
 // The type quotas tracks the RateLimit headers of responses.
 type quotas struct {
 	limits map[string]int
-	left   map[string]int // of the current address
-	used   map[string]int // by all addresses
+	left   map[string]int // of the current caller
+	used   map[string]int // by all callers
+	calls  int            // how many calls used counts
+	late   bool           // whether callers may have made calls before; then used does not count the first call of each
 }
 
 var (
@@ -24,6 +26,10 @@ var (
 func (q *quotas) add(h http.Header) {
 	if q.limits == nil {
 		q.limits, q.used = map[string]int{}, map[string]int{}
+	}
+	counts := !q.late || q.left != nil
+	if counts {
+		q.calls++
 	}
 	for _, m := range policyPattern.FindAllStringSubmatch(h.Get("RateLimit-Policy"), -1) {
 		q.limits[m[1]], _ = strconv.Atoi(m[2])
@@ -37,7 +43,9 @@ func (q *quotas) add(h http.Header) {
 		if !known {
 			had = q.limits[name]
 		}
-		q.used[name] += had - q.left[name]
+		if counts {
+			q.used[name] += had - q.left[name]
+		}
 	}
 }
 
@@ -52,10 +60,10 @@ func (q *quotas) spent() bool {
 }
 
 // price returns, for each limit, how many calls a single call counts as on average.
-func (q *quotas) price(calls int) map[string]float64 {
+func (q *quotas) price() map[string]float64 {
 	price := map[string]float64{}
 	for name, n := range q.used {
-		price[name] = float64(n) / float64(calls)
+		price[name] = float64(n) / float64(q.calls)
 	}
 	return price
 }
@@ -79,7 +87,7 @@ type share struct {
 }
 
 // worstMix returns the most expensive mix of calls that one address may make in a
-// minute. It ranks the kinds of calls by their CPU time, divided by their price in
+// minute without credentials. It ranks the kinds of calls by their CPU time, divided by their price in
 // the limit that covers all calls. Starting with the most expensive kind, it then
 // takes as many calls of each kind as the limits allow.
 func worstMix(rows []callReport) (mix []share) {
@@ -89,7 +97,7 @@ func worstMix(rows []callReport) (mix []share) {
 		for name, limit := range r.Limits {
 			left[name] = float64(limit)
 		}
-		if r.PerMin > 0 {
+		if r.PerMin > 0 && !r.Owner {
 			costly = append(costly, i)
 		}
 	}

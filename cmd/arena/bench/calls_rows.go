@@ -24,9 +24,10 @@ type callsBench struct {
 
 	history *history
 	running []*simulatedMatch
-	ended   []string // ids of matches that were played in full
-	played  []string // ids of their bots
-	keyID   string   // a registered key
+	ended   []string   // ids of matches that were played in full
+	played  []string   // ids of their bots
+	owned   []ownedBot // registered bots that played these matches
+	paused  []ownedBot // paused bots, which may play a trial
 }
 
 // callRow is one kind of call.
@@ -36,8 +37,9 @@ type callRow struct {
 	header http.Header
 	body   string
 	form   bool
-	over   bool // whether one address makes all calls, after it has used up its limit
-	most   int  // maximum number of calls, if each call needs a new path; 0: any number
+	over   bool                 // whether one address makes all calls, after it has used up its limit
+	most   int                  // maximum number of calls, if each call needs a new path or the caller is an owner; 0: any number
+	bot    func(i int) ownedBot // if set, the owner of this bot signs call number i
 }
 
 func (r callRow) method() string { method, _, _ := strings.Cut(r.what, " "); return method }
@@ -52,7 +54,7 @@ func (b *callsBench) rows(ctx context.Context) ([]callRow, error) {
 		return nil, err
 	}
 	var rows []callRow
-	for _, r := range append(b.publicCalls(), b.pages()...) {
+	for _, r := range slices.Concat(b.publicCalls(), b.pages(), b.ownersCalls()) {
 		if r.header == nil {
 			r.header = http.Header{}
 		}
@@ -64,7 +66,7 @@ func (b *callsBench) rows(ctx context.Context) ([]callRow, error) {
 	known := map[string]bool{}
 	for _, r := range rows {
 		operation, _, _ := strings.Cut(r.what, ",")
-		known[operation] = true
+		known[operation] = known[operation] || r.bot == nil
 	}
 	for _, o := range operations {
 		switch {
@@ -116,7 +118,7 @@ func (b *callsBench) unauthenticated(name string) callRow {
 	_, path, _ := strings.Cut(name, " ")
 	path = strings.NewReplacer("{id}", b.history.bots[0].BotID, "{matchId}", b.ended[0]).Replace(path)
 	return callRow{what: name + ", a wrong signature", path: fixed(path), header: http.Header{
-		"X-Arena-Key": {b.keyID}, "X-Arena-Signature": {base64.StdEncoding.EncodeToString(wrongSignature)},
+		"X-Arena-Key": {keyOf(b.history.bots[0].OwnerID)}, "X-Arena-Signature": {base64.StdEncoding.EncodeToString(wrongSignature)},
 		"Accept-Encoding": {"gzip"},
 	}}
 }
@@ -246,6 +248,9 @@ func (b *callsBench) call(ctx context.Context, caller *http.Client, row callRow,
 	}
 	if request.Header.Get("X-Arena-Key") != "" {
 		request.Header.Set("X-Arena-Timestamp", strconv.FormatInt(time.Now().UnixMilli(), 10))
+	}
+	if row.bot != nil {
+		row.bot(i).sign(request, body)
 	}
 	response, err := caller.Transport.RoundTrip(request) // follows no redirects
 	if err != nil {

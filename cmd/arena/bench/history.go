@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/google/uuid"
-
 	"hexarena/cmd/arena/progress"
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
@@ -43,7 +41,7 @@ func newHistory(ctx context.Context, log eventstore.Log, bots, between int) (*hi
 		mine := h.bots[i*owner.BotLimit : min(bots, (i+1)*owner.BotLimit)]
 		events := []owner.Event{
 			owner.SignedUp{OwnerID: mine[0].OwnerID}, owner.HandleChosen{Handle: fmt.Sprintf("owner-%d", i)},
-			owner.APIKeyRegistered{KeyID: uuid.NewString(), PublicKey: make([]byte, 32)},
+			owner.APIKeyRegistered{KeyID: keyOf(mine[0].OwnerID), PublicKey: publicKey, Scopes: owner.DefaultScopes()},
 		}
 		for _, b := range mine {
 			events = append(events, owner.BotRegistered{BotID: b.BotID, Name: b.BotName, Mode: ladder.Standard, URL: "https://bots.example/" + b.BotID})
