@@ -168,7 +168,7 @@ func TestSendBotHealth(t *testing.T) {
 		"failing": {failing, `Your bot Ada "é" is failing`, []string{
 			"Your bot is failing: in each of its last two matches, it resigned",
 			"Bot: Ada \"é\" (standard)\r\nFailing since: 2026-09-06 12:00 UTC\r\nLatest error, 2026-09-06 11:59 UTC: came 1,004 ms late (late)\r\n",
-			"\r\nhttps://arena.example/bot/b1/log/m1\r\n", "\r\nhttps://arena.example/dashboard/bots/b1\r\n", "\r\nhttps://arena.example/dashboard/account\r\n",
+			"\r\nhttps://arena.example/bot/b1/log/m1\r\n", "\r\nhttps://arena.example/dashboard/bots/b1\r\n", "\r\nhttps://arena.example/dashboard/account#mails\r\n",
 			"arena bots pause b1\r\n", "arena bots try b1\r\n", `"arena mails --failing=off"`,
 		}, "recovered"},
 		"unreachable": {unreachable, `Your bot Ada "é" is unreachable`, []string{
@@ -177,7 +177,7 @@ func TestSendBotHealth(t *testing.T) {
 		"without an error": {silent, `Your bot Ada "é" is failing`, []string{"\r\nhttps://arena.example/bot/b1\r\n"}, "Latest error"},
 		"recovered": {recovered, `Your bot Ada "é" plays again`, []string{
 			"Failing or unreachable since: 2026-09-06 11:00 UTC\r\nRecovered: 2026-09-06 12:00 UTC\r\n",
-			"\r\nhttps://arena.example/bot/b1\r\n", "\r\nhttps://arena.example/dashboard/account\r\n", `"arena mails --recovered=off"`,
+			"\r\nhttps://arena.example/bot/b1\r\n", "\r\nhttps://arena.example/dashboard/account#mails\r\n", `"arena mails --recovered=off"`,
 		}, "late"},
 	} {
 		t.Run(name, func(t *testing.T) {

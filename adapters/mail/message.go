@@ -85,7 +85,7 @@ func (w writer) botHealth(to string, b owner.Bot, h health.Bot, site string) let
 		id: fmt.Sprintf("%s.%s.%d", h.State, b.ID, h.Since.UnixMilli()), from: w.from, to: to,
 		named: h.Since.UTC(),
 	}
-	page, settings := site+"/bot/"+b.ID, site+"/dashboard/account"
+	page, settings := site+"/bot/"+b.ID, site+"/dashboard/account#mails"
 	if h.State == health.OK {
 		l.subject = "Your bot " + b.Name + " plays again"
 		l.text = fmt.Sprintf(botRecoveredText, b.Name, b.Mode, minute(h.Trouble), minute(h.Since), page, settings)
