@@ -35,8 +35,13 @@ func TestOwnerSwitchesMails(t *testing.T) {
 
 	bob.do(http.MethodPatch, "/me", `{"name":"bea","mails":{"failing":false}}`).is(http.StatusConflict, "handle_taken")
 	require.Equal(t, all, shown(bob), "a refused call changes nothing")
-	for _, body := range []string{`{"mails":{"failing":"off"}}`, `{"mails":{"paused":true}}`, `{"mails":true}`} {
-		ada.do(http.MethodPatch, "/me", body).is(http.StatusUnprocessableEntity, "invalid")
+	for body, field := range map[string]string{
+		`{"mails":{"failing":"off"}}`: "mails", `{"mails":true}`: "mails", `{"mails":null}`: "mails",
+		`{"mails":{"failing":null}}`: "mails.failing", `{"mails":{"paused":true}}`: "mails.paused", `{"mails":{"Failing":true}}`: "mails.Failing",
+	} {
+		faults := ada.do(http.MethodPatch, "/me", body).is(http.StatusUnprocessableEntity, "invalid").json["errors"].([]any)
+		require.Len(t, faults, 1)
+		require.Equal(t, field, faults[0].(map[string]any)["field"])
 	}
 	reader := ada.newKey(owner.AccountRead)
 	require.Equal(t, both["mails"], shown(reader))
