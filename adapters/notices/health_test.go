@@ -197,6 +197,22 @@ func TestMailAboutHealthWaitsForTheLog(t *testing.T) {
 	})
 }
 
+// A process that stops while it sends an email records it, so the next process does not
+// send it again.
+func TestStoppingProcessRecordsItsMail(t *testing.T) {
+	withOwners(t, func(t *testing.T, f *fixture) {
+		f.set(func() { f.mailTakes = time.Second })
+		f.becomes("bot-ada", health.Failing)
+		for len(f.sentAbout()) == 0 {
+			pass(time.Second / 2)
+		}
+		f.restart()
+		pass(time.Hour)
+		require.Empty(t, f.sentAbout())
+		require.Equal(t, 1, f.stored("ada", "OwnerNotified"))
+	})
+}
+
 // If the health of the bots is unknown, the other emails are sent.
 func TestUnknownHealthDelaysNoOtherMail(t *testing.T) {
 	withOwners(t, func(t *testing.T, f *fixture) {

@@ -72,6 +72,7 @@ type Options struct {
 const (
 	lookEvery = 30 * time.Second // between checks for unsent emails
 	sendTime  = 40 * time.Second // time limit for one email
+	graceTime = 5 * time.Second  // time limit for the email that is being sent when Run must stop
 	firstWait = time.Minute      // wait before the first retry; it doubles with each failure
 	longWait  = time.Hour
 	useless   = 7 * 24 * time.Hour // after this time, the email is not sent any more

@@ -90,7 +90,7 @@ var errLater = errors.New("the owner has already received the maximum number of 
 // steps, the owner receives the email twice, with the same id. In the opposite order, a
 // crash could lose the email.
 func (n *Notifier) send(ctx context.Context, o notice) error {
-	ctx, cancel := context.WithTimeout(ctx, sendTime)
+	ctx, cancel := untilSent(ctx)
 	defer cancel()
 	account, err := n.o.Accounts.Load(ctx, o.ownerID)
 	if err != nil {
@@ -128,10 +128,18 @@ func (n *Notifier) send(ctx context.Context, o notice) error {
 	return err
 }
 
+// untilSent returns a context in which an email can be sent and recorded. The email that
+// is being sent when the process stops would otherwise be sent again at the next start.
+func untilSent(ctx context.Context) (context.Context, context.CancelFunc) {
+	sending, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime)
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(graceTime, cancel) })
+	return sending, func() { stop(); cancel() }
+}
+
 func (n *Notifier) retryLater(ctx context.Context, o notice, err error) {
 	wait := min(max(2*n.retries[o.id].wait, firstWait), longWait)
 	n.retries[o.id] = retry{at: time.Now().Add(wait), wait: wait}
-	if !errors.Is(err, errLater) && ctx.Err() == nil {
+	if !errors.Is(err, errLater) {
 		n.o.Logger.WarnContext(ctx, "could not send an email to an owner; retrying", slog.String("about", o.correlation()), slog.Duration("in", wait), slog.Any("error", err))
 	}
 }

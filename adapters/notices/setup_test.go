@@ -55,6 +55,7 @@ type fixture struct {
 	aboutBots []aboutBot            // the emails about the health of bots
 	pages     []string              // the page URLs in the emails
 	mailFails bool                  // whether sending emails fails
+	mailTakes time.Duration         // how long the mail server takes to confirm an email about health
 	logFails  bool                  // whether changing accounts fails
 
 	*process
@@ -186,16 +187,23 @@ type aboutBot struct {
 	at             time.Time
 }
 
-func (f *fixture) SendBotHealth(_ context.Context, to string, b owner.Bot, h domain.Bot, site string) error {
+func (f *fixture) SendBotHealth(ctx context.Context, to string, b owner.Bot, h domain.Bot, site string) error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.mailFails {
+	fails, takes := f.mailFails, f.mailTakes
+	if !fails {
+		f.aboutBots = append(f.aboutBots, aboutBot{b.ID, string(h.State), h.Since, h.Trouble, time.Now()})
+	}
+	f.mu.Unlock()
+	if fails {
 		return errNoMail
 	}
 	require.Equal(f.t, fmt.Sprintf("%s@example.org", b.Name), to)
 	require.Equal(f.t, "https://arena.example", site)
-	f.aboutBots = append(f.aboutBots, aboutBot{b.ID, string(h.State), h.Since, h.Trouble, time.Now()})
-	return nil
+	select {
+	case <-time.After(takes):
+	case <-ctx.Done():
+	}
+	return ctx.Err()
 }
 
 // Changes implements notices.Health.
