@@ -20,7 +20,7 @@ func since(about string, after time.Duration) Condition {
 // hour after the condition began.
 func told(c Condition) []happened {
 	after := c.Since.Sub(noon)
-	decided := BotMailDecided{BotID: c.BotID, About: c.About, Since: c.Since, Trouble: c.Trouble}
+	decided := BotMailDecided(c)
 	return append(at(after, decided), at(after+time.Hour, Notified{BotID: c.BotID, About: c.About})...)
 }
 
