@@ -12,21 +12,37 @@ type patchMe struct {
 
 func (s *Server) getMe(c *call, _ *myAccount) (rest.Account, error) { return c.accountBody(c.account) }
 
-func (s *Server) patchMe(c *call, in *patchMe) (rest.Account, error) {
-	if in.Body.Name == nil {
-		return c.accountBody(c.account)
-	}
-	handle, err := owner.ParseHandle(*in.Body.Name)
-	if err != nil {
-		return rest.Account{}, err
-	}
+func (s *Server) patchMe(c *call, in *patchMe) (out rest.Account, err error) {
 	account := c.account
-	if handle != account.Handle {
-		if account, err = c.chooseHandle(handle); err != nil {
-			return rest.Account{}, err
+	if in.Body.Name != nil {
+		handle, err := owner.ParseHandle(*in.Body.Name)
+		if err != nil {
+			return out, err
+		}
+		if handle != account.Handle {
+			if account, err = c.chooseHandle(handle); err != nil {
+				return out, err
+			}
+		}
+	}
+	if in.Body.Mails != nil {
+		account, err = c.change(func(a owner.Account) ([]owner.Event, error) { return a.SwitchMails(switched(*in.Body.Mails)), nil })
+		if err != nil {
+			return out, err
 		}
 	}
 	return c.accountBody(account)
+}
+
+// switched returns the kinds of emails that a patch switches on or off.
+func switched(p rest.MailsPatch) map[string]bool {
+	on := map[string]bool{}
+	for kind, wanted := range map[string]*bool{owner.AboutFailing: p.Failing, owner.AboutUnreachable: p.Unreachable, owner.AboutRecovered: p.Recovered} {
+		if wanted != nil {
+			on[kind] = *wanted
+		}
+	}
+	return on
 }
 
 // deleteMe deletes the caller's account. It returns once the directory no longer finds
@@ -48,5 +64,8 @@ func (c *call) accountBody(a owner.Account) (rest.Account, error) {
 	if err != nil {
 		return rest.Account{}, err
 	}
-	return rest.Account{ID: a.ID, Name: a.Handle, Email: email}, nil
+	mails := rest.Mails{
+		Failing: a.WantsMail(owner.AboutFailing), Unreachable: a.WantsMail(owner.AboutUnreachable), Recovered: a.WantsMail(owner.AboutRecovered),
+	}
+	return rest.Account{ID: a.ID, Name: a.Handle, Email: email, Mails: mails}, nil
 }

@@ -15,7 +15,7 @@ func TestOwnersWholePath(t *testing.T) {
 	a := newArena(t)
 	ada := a.signIn("ada@example.org")
 	me := ada.do(http.MethodGet, "/me", nil).is(http.StatusOK)
-	require.Equal(t, map[string]any{"id": me.json["id"], "name": "", "email": "ada@example.org"}, me.json)
+	require.Equal(t, map[string]any{"id": me.json["id"], "name": "", "email": "ada@example.org", "mails": map[string]any{"failing": true, "unreachable": true, "recovered": true}}, me.json)
 
 	signed := ada.newKey()
 	created := signed.do(http.MethodPost, "/bots", `{"name": " Lovelace ", "mode": "standard", "url": "http://127.0.0.1:9001/play?x=1"}`).is(http.StatusCreated)

@@ -16,6 +16,7 @@ import (
 
 	gomail "github.com/wneessen/go-mail"
 
+	"hexarena/domain/health"
 	"hexarena/domain/owner"
 )
 
@@ -88,6 +89,13 @@ func (m *Mailer) SendBotPaused(ctx context.Context, to string, b owner.Bot, page
 // SendKeyMoved is like SendBotPaused.
 func (m *Mailer) SendKeyMoved(ctx context.Context, to string, k owner.Key, page string) error {
 	return m.deliver(ctx, m.writer.keyMoved(to, k, page))
+}
+
+// SendBotHealth tells an owner that a bot is failing or unreachable, or that it has
+// recovered. site is the URL of the arena, without a slash at its end. In all other
+// respects, SendBotHealth is like SendBotPaused.
+func (m *Mailer) SendBotHealth(ctx context.Context, to string, b owner.Bot, h health.Bot, site string) error {
+	return m.deliver(ctx, m.writer.botHealth(to, b, h, site))
 }
 
 // Run delivers the queued emails until ctx ends. After that, it spends a few seconds

@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"mime"
 	"net/mail"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/domain/health"
 	"hexarena/domain/owner"
 )
 
@@ -145,6 +147,62 @@ func TestSendKeyMoved(t *testing.T) {
 	require.Contains(t, string(raw), "Key: laptop \"é\"\r\nRevoked: 2026-09-06 12:00 UTC\r\n")
 	require.Contains(t, string(raw), "\r\nhttps://arena.example/dashboard/keys\r\n")
 	require.Contains(t, string(raw), "The key's id was k1.")
+}
+
+func TestSendBotHealth(t *testing.T) {
+	bot := owner.Bot{ID: "b1", Name: `Ada "é"`, Mode: "standard"}
+	failing := health.Bot{
+		State: health.Failing, Since: noon, Trouble: noon.Add(-time.Hour),
+		LastError: &health.Error{MatchID: "m1", At: noon.Add(-time.Minute), Code: "late", Message: "came 1,004 ms late"},
+	}
+	unreachable, silent, recovered := failing, failing, failing
+	unreachable.State = health.Unreachable
+	silent.LastError = nil
+	recovered.State = health.OK
+	for name, c := range map[string]struct {
+		health  health.Bot
+		subject string
+		want    []string
+		without string
+	}{
+		"failing": {failing, `Your bot Ada "é" is failing`, []string{
+			"Your bot is failing: in each of its last two matches, it resigned",
+			"Bot: Ada \"é\" (standard)\r\nFailing since: 2026-09-06 12:00 UTC\r\nLatest error, 2026-09-06 11:59 UTC: came 1,004 ms late (late)\r\n",
+			"\r\nhttps://arena.example/bot/b1/log/m1\r\n", "\r\nhttps://arena.example/dashboard/bots/b1\r\n", "\r\nhttps://arena.example/dashboard/account#mails\r\n",
+			"arena bots pause b1\r\n", "arena bots try b1\r\n", `"arena mails --failing=off"`,
+		}, "recovered"},
+		"unreachable": {unreachable, `Your bot Ada "é" is unreachable`, []string{
+			"The arena cannot reach your bot", "\r\nUnreachable since: 2026-09-06 12:00 UTC\r\n", `"arena mails --unreachable=off"`,
+		}, "failing"},
+		"without an error": {silent, `Your bot Ada "é" is failing`, []string{"\r\nhttps://arena.example/bot/b1\r\n"}, "Latest error"},
+		"recovered": {recovered, `Your bot Ada "é" plays again`, []string{
+			"Failing or unreachable since: 2026-09-06 11:00 UTC\r\nRecovered: 2026-09-06 12:00 UTC\r\n",
+			"\r\nhttps://arena.example/bot/b1\r\n", "\r\nhttps://arena.example/dashboard/account#mails\r\n", `"arena mails --recovered=off"`,
+		}, "late"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			m, err := Open("file:"+dir, from, time.Now)
+			require.NoError(t, err)
+			for range 2 {
+				require.NoError(t, m.SendBotHealth(t.Context(), "ada@example.org", bot, c.health, "https://arena.example"))
+			}
+			names := files(t, dir)
+			require.Len(t, names, 1, "the same email, sent again")
+			raw, err := os.ReadFile(filepath.Join(dir, names[0]))
+			require.NoError(t, err)
+			parsed, err := mail.ReadMessage(strings.NewReader(string(raw)))
+			require.NoError(t, err)
+			subject, err := new(mime.WordDecoder).DecodeHeader(parsed.Header.Get("Subject"))
+			require.NoError(t, err)
+			require.Equal(t, c.subject, subject)
+			for _, text := range c.want {
+				require.Contains(t, string(raw), text)
+			}
+			require.NotContains(t, string(raw), c.without)
+			require.NotContains(t, string(raw), "%!")
+		})
+	}
 }
 
 func TestOpenRejectsInvalidSettings(t *testing.T) {

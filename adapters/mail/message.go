@@ -11,10 +11,11 @@ import (
 
 	gomail "github.com/wneessen/go-mail"
 
+	"hexarena/domain/health"
 	"hexarena/domain/owner"
 )
 
-// The texts of the emails are format strings for signInLink, botPaused and keyMoved.
+// The texts of the emails are format strings for the methods of writer.
 var (
 	//go:embed sign_in.txt
 	signInText string
@@ -22,6 +23,10 @@ var (
 	botPausedText string
 	//go:embed key_moved.txt
 	keyMovedText string
+	//go:embed bot_failing.txt
+	botFailingText string
+	//go:embed bot_recovered.txt
+	botRecoveredText string
 )
 
 // letter is an email that has not been encoded yet.
@@ -73,6 +78,34 @@ func (w writer) keyMoved(to string, k owner.Key, page string) letter {
 		named: at,
 	}
 }
+
+// botHealth returns the email about a bot whose state has changed.
+func (w writer) botHealth(to string, b owner.Bot, h health.Bot, site string) letter {
+	l := letter{
+		id: fmt.Sprintf("%s.%s.%d", h.State, b.ID, h.Since.UnixMilli()), from: w.from, to: to,
+		named: h.Since.UTC(),
+	}
+	page, settings := site+"/bot/"+b.ID, site+"/dashboard/account#mails"
+	if h.State == health.OK {
+		l.subject = "Your bot " + b.Name + " plays again"
+		l.text = fmt.Sprintf(botRecoveredText, b.Name, b.Mode, minute(h.Trouble), minute(h.Since), page, settings)
+		return l
+	}
+	what, state := "Your bot is failing: in each of its last two matches, it resigned after three\nstrikes, or sent no answer at all.", "Failing"
+	if h.State == health.Unreachable {
+		what, state = "The arena cannot reach your bot: for three decisions in a row, it could not\nopen a connection.", "Unreachable"
+	}
+	last := ""
+	if e := h.LastError; e != nil {
+		last = fmt.Sprintf("Latest error, %s: %s (%s)\n", minute(e.At), e.Message, e.Code)
+		page += "/log/" + e.MatchID
+	}
+	l.subject = "Your bot " + b.Name + " is " + string(h.State)
+	l.text = fmt.Sprintf(botFailingText, what, b.Name, b.Mode, state, minute(h.Since), last, page, site+"/dashboard/bots/"+b.ID, b.ID, b.ID, h.State, settings)
+	return l
+}
+
+func minute(t time.Time) string { return t.UTC().Format(shownTime) }
 
 // message encodes a letter. It rejects a recipient that contains line breaks or
 // more than one address, so that nobody can add headers or recipients.

@@ -1,13 +1,15 @@
-// Package notices emails owners about two kinds of changes to their accounts: the arena
-// paused a bot that missed its matches, or a key moved to another account. Call
-// [Notifier.Run] to send the emails, and [Notifier.PauseForMisses] for each bot that
-// must be paused.
+// Package notices emails owners about three kinds of changes: the arena paused a bot
+// that missed its matches, a key moved to another account, or a bot is failing, is
+// unreachable or has recovered. Call [Notifier.Run] to send the emails, and
+// [Notifier.PauseForMisses] for each bot that must be paused.
 //
 // After sending an email, the package stores an event in the account. So it can retry a
 // failed email even after a restart, and does not repeat an email that it has recorded.
+// Before it sends an email about the health of a bot, it also stores the decision to
+// send it (docs/adr/0051-mails-about-health-are-decided-in-the-log.md).
 //
-// The package does not know which bots miss matches, why a key moves, or how an
-// email is delivered. The packages matchmaker, auth and mail do that.
+// The package does not know which bots miss matches or fail, why a key moves, or how an
+// email is delivered. The packages matchmaker, health, auth and mail do that.
 package notices
 
 import (
@@ -17,9 +19,11 @@ import (
 	"strings"
 	"time"
 
+	domain "hexarena/domain/health"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
 	"hexarena/projections/directory"
+	"hexarena/projections/health"
 )
 
 // Accounts reads the owners' accounts from the log. A returned account includes
@@ -38,18 +42,28 @@ type Directory interface {
 	NoticesOwed() ([]directory.Bot, []directory.Key)
 }
 
+// Health finds bots whose state has changed.
+type Health interface {
+	// Changes lists the bots that have been in trouble and whose state changed at the
+	// given time or later. It includes all events that are in the log. If it would have
+	// to wait for them, it returns an error instead.
+	Changes(ctx context.Context, since time.Time) ([]health.Change, error)
+}
+
 // Mailer sends emails. Each method returns once a mail server has accepted the email,
 // or once the email is stored in a folder. page is the URL of the web page on which the
-// owner can respond to the change.
+// owner can respond to the change, and site is the URL of the arena.
 type Mailer interface {
 	SendBotPaused(ctx context.Context, to string, b owner.Bot, page string) error
 	SendKeyMoved(ctx context.Context, to string, k owner.Key, page string) error
+	SendBotHealth(ctx context.Context, to string, b owner.Bot, h domain.Bot, site string) error
 }
 
 // Options configure a Notifier. All fields are required.
 type Options struct {
 	Accounts  Accounts
 	Directory Directory
+	Health    Health
 	Mailer    Mailer
 	BaseURL   string
 	Logger    *slog.Logger
@@ -58,15 +72,21 @@ type Options struct {
 const (
 	lookEvery = 30 * time.Second // between checks for unsent emails
 	sendTime  = 40 * time.Second // time limit for one email
+	graceTime = 5 * time.Second  // time limit for the email that is being sent when Run must stop
 	firstWait = time.Minute      // wait before the first retry; it doubles with each failure
 	longWait  = time.Hour
 	useless   = 7 * 24 * time.Hour // after this time, the email is not sent any more
+
+	// An email about the health of a bot waits until the log explains the latest error
+	// (docs/adr/0045-details-of-failures-are-private.md).
+	explainTime = 10 * time.Second
 )
 
 // Notifier pauses bots and sends emails to owners. All methods except Run are safe
 // for concurrent use. Only one process on each log may call Run, and only once.
 type Notifier struct {
 	o         Options
+	site      string
 	dashboard string
 
 	// These fields belong to Run. The map keys are the ids of bots and keys.
@@ -81,8 +101,9 @@ type retry struct {
 
 // New returns a Notifier. Its Run method sends the emails.
 func New(o Options) *Notifier {
+	site := strings.TrimSuffix(o.BaseURL, "/")
 	return &Notifier{
-		o: o, dashboard: strings.TrimSuffix(o.BaseURL, "/") + "/dashboard",
+		o: o, site: site, dashboard: site + "/dashboard",
 		sent: map[string]time.Time{}, retries: map[string]retry{},
 	}
 }

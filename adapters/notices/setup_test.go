@@ -15,7 +15,9 @@ import (
 
 	"hexarena/adapters/matchmaker"
 	"hexarena/adapters/notices"
+	domain "hexarena/domain/health"
 	"hexarena/domain/ladder"
+	"hexarena/domain/match"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
 	"hexarena/eventstore/logtest"
@@ -24,6 +26,7 @@ import (
 	"hexarena/projections/accounts"
 	"hexarena/projections/arenatest"
 	"hexarena/projections/directory"
+	"hexarena/projections/health"
 )
 
 func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
@@ -47,9 +50,13 @@ type fixture struct {
 	seats     []time.Time     // the times at which ada's bot was seated
 	mails     []owner.Bot
 	moved     []owner.Key
-	pages     []string // the page URLs in the emails
-	mailFails bool     // whether sending emails fails
-	logFails  bool     // whether changing accounts fails
+	health    map[string]domain.Bot // by bot id
+	healthErr error                 // if not nil, the health of the bots is unknown
+	aboutBots []aboutBot            // the emails about the health of bots
+	pages     []string              // the page URLs in the emails
+	mailFails bool                  // whether sending emails fails
+	mailTakes time.Duration         // how long the mail server takes to confirm an email about health
+	logFails  bool                  // whether changing accounts fails
 
 	*process
 }
@@ -65,7 +72,7 @@ type process struct {
 
 // newFixture starts an arena in which some bots never answer.
 func newFixture(t *testing.T, down ...string) *fixture {
-	f := &fixture{t: t, log: memory.New(), down: map[string]bool{}}
+	f := &fixture{t: t, log: memory.New(), down: map[string]bool{}, health: map[string]domain.Bot{}}
 	for _, id := range down {
 		f.down[id] = true
 	}
@@ -97,7 +104,7 @@ func (f *fixture) start() {
 	p := &process{accounts: accounts.New(f.log), dir: directory.New()}
 	f.process = p
 	p.runner = arenatest.Follow(f.t, f.log, p.dir)
-	p.notifier = notices.New(notices.Options{Accounts: flakyAccounts{p.accounts, f}, Directory: p.dir, Mailer: f, BaseURL: "https://arena.example", Logger: logger})
+	p.notifier = notices.New(notices.Options{Accounts: flakyAccounts{p.accounts, f}, Directory: p.dir, Health: f, Mailer: f, BaseURL: "https://arena.example", Logger: logger})
 	p.ladder = matchmaker.NewLadder(f.log, matchmaker.LadderOptions{Mode: ladder.Standard, Rest: rest, PlatformKey: "cGxhdGZvcm0=", SeedKeys: seedKeys{}, Logger: logger})
 	m := matchmaker.New(matchmaker.Options{
 		Ladders: []*matchmaker.Ladder{p.ladder}, Directory: f, Referee: f, Pauser: p.notifier, Tick: tick, Logger: logger,
@@ -171,6 +178,77 @@ func (f *fixture) SendKeyMoved(_ context.Context, to string, k owner.Key, page s
 	f.moved, f.pages = append(f.moved, k), append(f.pages, page)
 	require.Equal(f.t, fmt.Sprintf("%s@example.org", k.Name), to)
 	return nil
+}
+
+// aboutBot is an email about the health of a bot.
+type aboutBot struct {
+	bot, state     string
+	since, trouble time.Time
+	at             time.Time
+}
+
+func (f *fixture) SendBotHealth(ctx context.Context, to string, b owner.Bot, h domain.Bot, site string) error {
+	f.mu.Lock()
+	fails, takes := f.mailFails, f.mailTakes
+	if !fails {
+		f.aboutBots = append(f.aboutBots, aboutBot{b.ID, string(h.State), h.Since, h.Trouble, time.Now()})
+	}
+	f.mu.Unlock()
+	if fails {
+		return errNoMail
+	}
+	require.Equal(f.t, fmt.Sprintf("%s@example.org", b.Name), to)
+	require.Equal(f.t, "https://arena.example", site)
+	select {
+	case <-time.After(takes):
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
+
+// Changes implements notices.Health.
+func (f *fixture) Changes(_ context.Context, since time.Time) (list []health.Change, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for id, h := range f.health {
+		if !h.Trouble.IsZero() && !h.Since.Before(since) {
+			list = append(list, health.Change{BotID: id, OwnerID: id[len("bot-"):], Health: h})
+		}
+	}
+	return list, f.healthErr
+}
+
+// becomes plays matches after which a bot has a state.
+func (f *fixture) becomes(botID string, state domain.State) {
+	f.t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	h, now := f.health[botID], time.Now().Truncate(time.Millisecond)
+	switch state {
+	case domain.Failing:
+		for range 2 {
+			h.Resigned("m", now)
+			h.Ended("m", false, false, now)
+		}
+	case domain.Unreachable:
+		h.TimedOut("m", match.DecisionTimedOut{}, 1, 3, now)
+		h.Ended("m", true, false, now)
+	case domain.OK:
+		h.Ended("m", false, false, now)
+	}
+	require.Equal(f.t, state, h.State)
+	f.health[botID] = h
+}
+
+// sentAbout returns the new emails about the health of bots, as "bot state".
+func (f *fixture) sentAbout() (list []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, m := range f.aboutBots {
+		list = append(list, m.bot+" "+m.state)
+	}
+	f.aboutBots = nil
+	return list
 }
 
 // flakyAccounts is an Accounts whose changes fail while logFails is set.

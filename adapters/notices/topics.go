@@ -4,14 +4,17 @@ import (
 	"context"
 	"time"
 
+	"hexarena/domain/health"
 	"hexarena/domain/owner"
 )
 
-// topic is the bot or key that an email is about.
+// topic is what an email is about.
 type topic interface {
+	// decide returns the events that must be stored before the email is sent.
+	decide(a owner.Account, now time.Time) []owner.Event
 	// The method since() returns the time of the change that the email is about. It
 	// returns false if the owner should not receive an email.
-	since(a owner.Account) (time.Time, bool)
+	since(a owner.Account, now time.Time) (time.Time, bool)
 	mail(ctx context.Context, n *Notifier, to string, a owner.Account) error
 	record(a owner.Account) []owner.Event
 	correlation() string
@@ -20,7 +23,9 @@ type topic interface {
 // pausedBot is the id of a bot that the arena paused.
 type pausedBot string
 
-func (id pausedBot) since(a owner.Account) (time.Time, bool) {
+func (pausedBot) decide(owner.Account, time.Time) []owner.Event { return nil }
+
+func (id pausedBot) since(a owner.Account, _ time.Time) (time.Time, bool) {
 	b, ok := a.Bot(string(id))
 	return b.StatusSince, ok && b.NoticeOwed()
 }
@@ -37,7 +42,9 @@ func (id pausedBot) correlation() string { return "misses of " + string(id) }
 // movedKey is the id of a key that another account registered with a proof.
 type movedKey string
 
-func (id movedKey) since(a owner.Account) (time.Time, bool) {
+func (movedKey) decide(owner.Account, time.Time) []owner.Event { return nil }
+
+func (id movedKey) since(a owner.Account, _ time.Time) (time.Time, bool) {
 	k, ok := a.Key(string(id))
 	return k.RevokedAt, ok && k.NoticeOwed()
 }
@@ -50,3 +57,43 @@ func (id movedKey) mail(ctx context.Context, n *Notifier, to string, a owner.Acc
 func (id movedKey) record(a owner.Account) []owner.Event { return a.NotifyOfMovedKey(string(id)) }
 
 func (id movedKey) correlation() string { return "move of key " + string(id) }
+
+// botHealth is the current state of a bot.
+type botHealth struct {
+	botID string
+	health.Bot
+}
+
+// about returns the kind of the email about the state. It is empty if there is none.
+func (t botHealth) about() string {
+	switch t.State {
+	case health.Failing:
+		return owner.AboutFailing
+	case health.Unreachable:
+		return owner.AboutUnreachable
+	case health.OK:
+		return owner.AboutRecovered
+	}
+	return ""
+}
+
+func (t botHealth) condition() owner.Condition {
+	return owner.Condition{BotID: t.botID, About: t.about(), Since: t.Since, Trouble: t.Trouble}
+}
+
+func (t botHealth) decide(a owner.Account, now time.Time) []owner.Event {
+	return a.DecideMail(t.condition(), now)
+}
+
+func (t botHealth) since(a owner.Account, now time.Time) (time.Time, bool) {
+	return t.Since, a.MailOwed(t.condition(), now)
+}
+
+func (t botHealth) mail(ctx context.Context, n *Notifier, to string, a owner.Account) error {
+	b, _ := a.Bot(t.botID)
+	return n.o.Mailer.SendBotHealth(ctx, to, b, t.Bot, n.site)
+}
+
+func (t botHealth) record(a owner.Account) []owner.Event { return a.NotifyOfHealth(t.condition()) }
+
+func (t botHealth) correlation() string { return "health of " + t.botID }

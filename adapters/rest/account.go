@@ -13,11 +13,27 @@ type Account struct {
 	ID    string `json:"id"`
 	Name  string `json:"name" doc:"The owner's public handle; empty until the owner chooses one."`
 	Email string `json:"email"`
+	Mails Mails  `json:"mails" doc:"Which emails about your bots you get."`
+}
+
+// Mails says which kinds of emails an owner gets about the health of their bots.
+type Mails struct {
+	Failing     bool `json:"failing" doc:"A bot turned failing."`
+	Unreachable bool `json:"unreachable" doc:"A bot turned unreachable."`
+	Recovered   bool `json:"recovered" doc:"A bot is ok again, and you got an email about its trouble."`
 }
 
 // AccountPatch is a change of an account. Absent fields do not change.
 type AccountPatch struct {
-	Name *string `json:"name,omitempty" minLength:"3" maxLength:"20" pattern:"^[a-z0-9_-]+$"`
+	Name  *string     `json:"name,omitempty" minLength:"3" maxLength:"20" pattern:"^[a-z0-9_-]+$"`
+	Mails *MailsPatch `json:"mails,omitempty" doc:"Switches emails on or off."`
+}
+
+// MailsPatch switches kinds of emails on or off. Absent fields do not change.
+type MailsPatch struct {
+	Failing     *bool `json:"failing,omitempty"`
+	Unreachable *bool `json:"unreachable,omitempty"`
+	Recovered   *bool `json:"recovered,omitempty"`
 }
 
 // SignIn is a request for a sign-in link by email.

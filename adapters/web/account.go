@@ -28,6 +28,9 @@ func (p *pageRequest) changeAccount(sent url.Values) (err error) {
 	case "handle":
 		next = "/dashboard/account?done=handle"
 		err = p.send(http.MethodPatch, "/me", map[string]string{"name": sent.Get("name")}, nil)
+	case "mails":
+		next = "/dashboard/account?done=mails#mails"
+		err = p.send(http.MethodPatch, "/me", rest.AccountPatch{Mails: sentMails(sent)}, nil)
 	case "sign-out":
 		err = p.send(http.MethodPost, "/sign-out", nil, nil)
 	case "delete":
@@ -39,4 +42,9 @@ func (p *pageRequest) changeAccount(sent url.Values) (err error) {
 		return p.showRefused(err, do, sent, p.showAccount)
 	}
 	return p.seeOther(next)
+}
+
+// sentMails returns which emails the reader wants. Browsers send only ticked boxes.
+func sentMails(sent url.Values) *rest.MailsPatch {
+	return &rest.MailsPatch{Failing: new(sent.Has("failing")), Unreachable: new(sent.Has("unreachable")), Recovered: new(sent.Has("recovered"))}
 }

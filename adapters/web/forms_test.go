@@ -32,6 +32,7 @@ var forms = map[string]struct {
 	"without scope": {"/dashboard/keys", values("name", "laptop", "publicKey", "x"), "POST", "/keys", `{"name":"laptop","publicKey":"x","scopes":[]}`, "/dashboard/keys?new=new"},
 	"revoke":        {"/dashboard/keys/" + keyID, "sure=yes", "DELETE", "/keys/" + keyID, "", "/dashboard/keys?revoked=" + keyID},
 	"handle":        {"/dashboard/account", "do=handle&name=bea", "PATCH", "/me", `{"name":"bea"}`, "/dashboard/account?done=handle"},
+	"mails":         {"/dashboard/account", "do=mails&unreachable=yes", "PATCH", "/me", `{"mails":{"failing":false,"unreachable":true,"recovered":false}}`, "/dashboard/account?done=mails#mails"},
 	"sign out":      {"/dashboard/account", "do=sign-out", "POST", "/sign-out", "", "/"},
 	"delete":        {"/dashboard/account", "do=delete&sure=yes", "DELETE", "/me", "", "/"},
 }

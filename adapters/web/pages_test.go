@@ -83,7 +83,7 @@ func TestPagesOfSession(t *testing.T) {
 			`data-path="/bots/` + botID + `/trials/` + trialID + `"`, `data-events="388"`, "Only you see this trial.",
 		},
 		"/dashboard/keys":    {"laptop", keyID, "Revoked", "old"},
-		"/dashboard/account": {"ada@example.org"},
+		"/dashboard/account": {"ada@example.org", `name="failing" value="yes" checked`, `name="unreachable" value="yes">`, `name="recovered" value="yes" checked`},
 		"/bot/" + botID + "/log/" + matchID: {
 			"distance_rule", "vertex 14 is next to the town on 9", "/watch/" + matchID + "#44", `class="town seat-1"`,
 			"41 of 4750 ms", "0 of 0 ms", "the bot had no time left in this match, so the arena did not ask it",

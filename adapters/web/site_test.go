@@ -60,7 +60,7 @@ func newSite(t *testing.T) *site {
 	t.Helper()
 	s := &site{t: t, answers: map[string]any{}}
 	for target, answer := range map[string]string{
-		"GET /me":            `{"id":"o","name":"ada","email":"ada@example.org"}`,
+		"GET /me":            `{"id":"o","name":"ada","email":"ada@example.org","mails":{"failing":true,"unreachable":false,"recovered":true}}`,
 		"GET /bots":          `{"bots":[{"id":"` + botID + `","name":"Lovelace","mode":"standard","url":"https://bots.example.org/ada","status":"active","createdAt":"2026-09-06T12:00:00.000Z"}]}`,
 		"GET /bots/" + botID: `{"id":"` + botID + `","name":"Lovelace","mode":"standard","url":"https://bots.example.org/ada","status":"active"}`,
 		"GET /bots/" + botID + "/history": `{"botId":"` + botID + `","name":"Lovelace","owner":"ada","mode":"standard","abortedMatches":1,"points":[

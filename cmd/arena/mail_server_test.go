@@ -19,7 +19,8 @@ import (
 
 // mailServer is an SMTP server for tests.
 type mailServer struct {
-	setting string // the value for --mail
+	setting string        // the value for --mail
+	reached chan struct{} // receives a value when an email is held
 
 	mu    sync.Mutex
 	mails map[string][]receivedMail // by address
@@ -35,7 +36,7 @@ type receivedMail struct {
 
 func newMailServer(t *testing.T) *mailServer {
 	t.Helper()
-	p := &mailServer{mails: map[string][]receivedMail{}, grown: make(chan struct{})}
+	p := &mailServer{reached: make(chan struct{}, 100), mails: map[string][]receivedMail{}, grown: make(chan struct{})}
 	server := smtp.NewServer(p)
 	server.Domain = "mx.example"
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -72,6 +73,7 @@ func (d *delivery) Rcpt(to string, _ *smtp.RcptOptions) error {
 	held := d.box.held
 	d.box.mu.Unlock()
 	if held != nil {
+		d.box.reached <- struct{}{}
 		<-held
 	}
 	return nil

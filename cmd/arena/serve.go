@@ -257,7 +257,7 @@ func (a *arena) openModels(context.Context) error {
 	a.accounts = accounts.New(a.log)
 	a.openLive(a.matches.runner)
 	a.notices = notices.New(notices.Options{
-		Accounts: a.accounts, Directory: a.directory, Mailer: a.mailer, BaseURL: a.baseURL, Logger: a.logger,
+		Accounts: a.accounts, Directory: a.directory, Health: a.health, Mailer: a.mailer, BaseURL: a.baseURL, Logger: a.logger,
 	})
 	return nil
 }

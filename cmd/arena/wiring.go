@@ -141,6 +141,10 @@ func (r rankings) History(botID string) (api.BotHistory, bool, error) {
 	return api.BotHistory{History: h, Name: b.Name, Owner: r.directory.Handle(b.OwnerID)}, ok, cmp.Or(r.err(), err)
 }
 
+// changesTime is how long emails about other topics may wait for the read model of
+// health, which may be rebuilding itself.
+const changesTime = 5 * time.Second
+
 // botHealth gives the API access to the health of bots and to the events of their
 // owners. Its methods return an error once its runner has stopped.
 type botHealth struct {
@@ -152,6 +156,16 @@ type botHealth struct {
 func (h botHealth) Of(botID string) (botstate.Bot, error) {
 	b, err := h.Health.Of(botID)
 	return b, cmp.Or(h.runner.Err(), err)
+}
+
+// Changes implements notices.Health.
+func (h botHealth) Changes(ctx context.Context, since time.Time) ([]health.Change, error) {
+	ctx, cancel := context.WithTimeout(ctx, changesTime)
+	defer cancel()
+	if err := h.runner.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return h.Health.Changes(since)
 }
 
 // Wait implements api.Events.

@@ -84,8 +84,9 @@ func StateOf(matches []Match) State {
 // Bot is the health of one bot. The zero value is a bot without a match.
 type Bot struct {
 	State     State     `json:"state"`
-	Since     time.Time `json:"since,omitzero"` // the time of the event that changed the state; zero for an untested bot
-	Matches   []Match   `json:"matches"`        // oldest first; the last one may be open
+	Since     time.Time `json:"since,omitzero"`   // the time of the event that changed the state; zero for an untested bot
+	Trouble   time.Time `json:"trouble,omitzero"` // when the bot last became failing or unreachable after it had been neither
+	Matches   []Match   `json:"matches"`          // oldest first; the last one may be open
 	LastError *Error    `json:"lastError,omitempty"`
 }
 
@@ -196,10 +197,18 @@ func (b *Bot) open(matchID string) *Match {
 
 // settle updates the state after a change of the matches.
 func (b *Bot) settle(at time.Time) {
-	if s := StateOf(b.Matches); s != b.state() {
-		b.State, b.Since = s, at
+	s := StateOf(b.Matches)
+	if s == b.state() {
+		return
 	}
+	if s.bad() && !b.state().bad() {
+		b.Trouble = at
+	}
+	b.State, b.Since = s, at
 }
+
+// bad reports whether the bot is in trouble.
+func (s State) bad() bool { return s == Failing || s == Unreachable }
 
 func (b *Bot) state() State {
 	if b.State == "" {

@@ -106,6 +106,33 @@ func TestState(t *testing.T) {
 	}
 }
 
+// Given a bot in trouble, then Trouble is the time at which the trouble began, whatever
+// its states were in between. It stays when the bot recovers.
+func TestTrouble(t *testing.T) {
+	for name, c := range map[string]struct {
+		given []string
+		then  int // seconds after the start; 0: never
+	}{
+		"always worked":               {[]string{"ss", "p"}, 0},
+		"failing":                     {[]string{"sss", "sss"}, 8},
+		"failing, then unreachable":   {[]string{"iii", "iii", "ddd"}, 8},
+		"unreachable, then failing":   {[]string{"ddd", "iii"}, 3},
+		"recovered":                   {[]string{"sss", "sss", "p", "sss"}, 8},
+		"failing again":               {[]string{"sss", "sss", "p", "sss", "sss"}, 18},
+		"unreachable at its first":    {[]string{"ddd…"}, 3},
+		"unreachable, after recovery": {[]string{"sss", "sss", "p", "ddd…"}, 13},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := fold(c.given...)
+			if c.then == 0 {
+				require.Zero(t, b.Trouble)
+				return
+			}
+			require.Equal(t, start.Add(time.Duration(c.then)*time.Second), b.Trouble)
+		})
+	}
+}
+
 // Recent counts only the last twenty matches that have ended.
 func TestRecent(t *testing.T) {
 	require.Zero(t, health.Bot{}.Recent())

@@ -18,6 +18,7 @@ type Account struct {
 
 	former      []formerHandle
 	notices     []time.Time // sent within the last NoticeWindow
+	mailsOff    []string    // the MailKinds that the owner has switched off
 	trials      []time.Time // ordered within the last TrialWindow, oldest first
 	refusedKeys []string    // key ids that can no longer be registered, because another account has claimed the public key
 }

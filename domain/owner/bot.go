@@ -34,6 +34,7 @@ type Bot struct {
 	Why         string    // the operator's reason for the suspension of this bot; empty if not suspended
 	Notified    bool      // whether its owner received the email about the latest pause for misses
 	Trial       Trial     // its latest trial
+	Mails       []BotMail // the latest email of each kind
 }
 
 // NoticeOwed reports whether the arena has paused the bot for misses and has

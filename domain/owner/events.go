@@ -130,7 +130,23 @@ const AboutMovedKey = "moved_key"
 type Notified struct {
 	BotID string `json:"botId,omitempty"` // absent if the email is about a key
 	KeyID string `json:"keyId,omitempty"` // absent if the email is about a bot
-	About string `json:"about"`
+	About string `json:"about"`           // AboutMisses, AboutMovedKey or one of MailKinds
+}
+
+// MailSwitched switches the emails of one kind on or off. They are on until the first
+// such event.
+type MailSwitched struct {
+	About string `json:"about"` // one of MailKinds
+	On    bool   `json:"on"`
+}
+
+// BotMailDecided records the decision to send the owner an email about a bot's health.
+// The arena stores it before it sends the email, and Notified afterward.
+type BotMailDecided struct {
+	BotID   string    `json:"botId"`
+	About   string    `json:"about"`   // one of MailKinds
+	Since   time.Time `json:"since"`   // when the bot's state changed
+	Trouble time.Time `json:"trouble"` // when the bot last stopped being ok
 }
 
 // Suspended keeps all of an account's bots out of matchmaking until an operator
@@ -237,6 +253,12 @@ func (TrialEnded) EventType() string { return "TrialEnded" }
 func (Notified) EventType() string { return "OwnerNotified" }
 
 // EventType implements Event.
+func (MailSwitched) EventType() string { return "MailSwitched" }
+
+// EventType implements Event.
+func (BotMailDecided) EventType() string { return "BotMailDecided" }
+
+// EventType implements Event.
 func (Suspended) EventType() string { return "OwnerSuspended" }
 
 // EventType implements Event.
@@ -302,6 +324,10 @@ func Decode(eventType string, data []byte) (Event, error) {
 		return event.Decode[TrialEnded](data)
 	case "OwnerNotified":
 		return event.Decode[Notified](data)
+	case "MailSwitched":
+		return event.Decode[MailSwitched](data)
+	case "BotMailDecided":
+		return event.Decode[BotMailDecided](data)
 	case "OwnerSuspended":
 		return event.Decode[Suspended](data)
 	case "OwnerRestored":

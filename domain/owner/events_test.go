@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -49,6 +50,10 @@ func samples() []Event {
 		SignInLinkUsed{Link: "ef56", Until: noon.Add(LinkLength)},
 		TrialOrdered{BotID: "b1", TrialID: "t1"},
 		TrialEnded{BotID: "b1", TrialID: "t1", Outcome: TrialCompleted},
+		MailSwitched{About: AboutFailing},
+		MailSwitched{About: AboutFailing, On: true},
+		BotMailDecided{BotID: "b1", About: AboutUnreachable, Since: noon, Trouble: noon.Add(-time.Hour)},
+		Notified{BotID: "b1", About: AboutUnreachable},
 	}
 }
 

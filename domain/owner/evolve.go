@@ -34,8 +34,15 @@ func Evolve(a Account, e Event, at time.Time) Account {
 		return Account{ID: a.ID, AddressHash: a.AddressHash, Handle: a.Handle, former: a.former, Deleted: true}
 	case Notified:
 		a.notices = append(without(a.notices, func(t time.Time) bool { return at.Sub(t) >= NoticeWindow }), at)
-		a.Bots = changeBot(a.Bots, e.BotID, func(b *Bot) { b.Notified = true })
+		a.Bots = changeBot(a.Bots, e.BotID, func(b *Bot) { b.notify(e.About, at) })
 		a.Keys = changeKey(a.Keys, e.KeyID, func(k *Key) { k.Notified = true })
+	case MailSwitched:
+		a.mailsOff = without(a.mailsOff, func(about string) bool { return about == e.About })
+		if !e.On {
+			a.mailsOff = append(a.mailsOff, e.About)
+		}
+	case BotMailDecided:
+		a.Bots = changeBot(a.Bots, e.BotID, func(b *Bot) { b.setMail(BotMail{About: e.About, Since: e.Since, Trouble: e.Trouble}) })
 	case TrialOrdered:
 		a.trials = append(without(a.trials, func(t time.Time) bool { return at.Sub(t) >= TrialWindow }), at)
 		a.Bots = a.evolveTrial(e, at)

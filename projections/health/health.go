@@ -41,7 +41,7 @@ func (h *Health) Name() string { return "health" }
 var tables string
 
 // Schema implements projections.Model.
-func (h *Health) Schema() projections.Schema { return projections.Schema{Version: 2, Tables: tables} }
+func (h *Health) Schema() projections.Schema { return projections.Schema{Version: 3, Tables: tables} }
 
 // Filter implements projections.Model. It leaves out the actions, which are most of a
 // match (docs/adr/0044-health-counts-failed-dials.md).
@@ -79,6 +79,35 @@ func (h *Health) Of(botID string) (health.Bot, error) {
 		return health.Bot{}, err
 	}
 	return decode(text)
+}
+
+// Change is the latest change of a bot's state.
+type Change struct {
+	BotID, OwnerID string
+	Health         health.Bot
+}
+
+// Changes returns the bots that have been in trouble and whose state changed at the
+// given time or later, ordered by id. It leaves out bots of deleted accounts.
+func (h *Health) Changes(since time.Time) (list []Change, err error) {
+	rows, err := h.rows.Load().QueryContext(context.Background(),
+		"SELECT bot, owner, health FROM bots JOIN owned USING (bot) WHERE changed >= ? ORDER BY bot", since.UnixMilli())
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var c Change
+		var text string
+		if err := rows.Scan(&c.BotID, &c.OwnerID, &text); err != nil {
+			return nil, err
+		}
+		if c.Health, err = decode(text); err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	return list, rows.Err()
 }
 
 // Apply implements projections.Model.
@@ -300,12 +329,16 @@ func change(f fact, bot, matchID string, fold func(*health.Bot)) error {
 	if err != nil {
 		return err
 	}
-	var latest any
+	var latest, changed any
 	if b.LastError != nil {
 		latest = failed(b.LastError.MatchID, b.LastError.Decision)
 	}
-	err = f.tx.Exec("INSERT INTO bots (bot, failed, health) VALUES (?, ?, ?) ON CONFLICT (bot) DO UPDATE SET failed = excluded.failed, health = excluded.health",
-		bot, latest, string(stored))
+	if !b.Trouble.IsZero() {
+		changed = b.Since.UnixMilli()
+	}
+	err = f.tx.Exec(`INSERT INTO bots (bot, failed, changed, health) VALUES (?, ?, ?, ?)
+		ON CONFLICT (bot) DO UPDATE SET failed = excluded.failed, changed = excluded.changed, health = excluded.health`,
+		bot, latest, changed, string(stored))
 	if err != nil {
 		return err
 	}

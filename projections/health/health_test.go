@@ -11,6 +11,7 @@ import (
 	domain "hexarena/domain/health"
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
+	"hexarena/domain/owner"
 	"hexarena/eventstore"
 	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/memory"
@@ -112,6 +113,40 @@ func TestDeadBotIsUnreachableAndRecovers(t *testing.T) {
 		next = f.Complete(ladder.Standard, f.bots...)
 	}
 	require.True(t, f.of(dead).Since.After(next.Times[len(next.Times)-1]))
+}
+
+// Only bots that have been in trouble have a change, from the time of its event until
+// their account is deleted.
+func TestChanges(t *testing.T) {
+	f := newFixture(t)
+	eve := f.Register("eve", ladder.Standard, "Eve")[0]
+	table := append(f.bots[:3:3], eve)
+	changes := func(since time.Time) (list []string) {
+		t.Helper()
+		require.NoError(t, f.sync.Sync(t.Context()))
+		all, err := f.health.Changes(since)
+		require.NoError(t, err)
+		for _, c := range all {
+			require.Equal(t, f.of(c.BotID), c.Health)
+			if c.BotID == eve {
+				list = append(list, fmt.Sprint(c.OwnerID, " ", c.Health.State))
+			}
+		}
+		return list
+	}
+	f.Complete(ladder.Standard, table...)
+	require.Empty(t, changes(time.Time{}))
+	f.Dead[eve] = true
+	f.Complete(ladder.Standard, table...)
+	require.Equal(t, []string{"eve unreachable"}, changes(f.of(eve).Since))
+	require.Empty(t, changes(f.of(eve).Since.Add(time.Millisecond)))
+	f.Dead[eve] = false
+	for f.of(eve).State != domain.OK {
+		f.Complete(ladder.Standard, table...)
+	}
+	require.Equal(t, []string{"eve ok"}, changes(f.of(eve).Since))
+	f.Own("eve", owner.Deleted{})
+	require.Empty(t, changes(time.Time{}))
 }
 
 // Every error of every bot equals the latest strike in the decision log.

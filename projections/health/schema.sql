@@ -2,14 +2,16 @@
 -- latest error, so that a detail of this decision finds the bot. The table playing has
 -- the matches that no ladder has closed: the bots in the order of the table, and from the
 -- start of the match also by seat. claims counts their MatchClaimed events, which have no
--- seq.
+-- seq. changed is the Unix time in milliseconds of the latest change of state, if the bot
+-- has ever been in trouble.
 --
 -- The table owned has the bots of accounts that are not deleted. The table events has the
 -- newest events of each owner. n counts an owner's events from 1, without gaps. position
 -- and part make up the id, and event is the JSON of Event.
 
-CREATE TABLE bots (bot TEXT PRIMARY KEY, failed TEXT, health TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE bots (bot TEXT PRIMARY KEY, failed TEXT, changed INTEGER, health TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX bots_by_error ON bots (failed) WHERE failed IS NOT NULL;
+CREATE INDEX bots_by_change ON bots (changed) WHERE changed IS NOT NULL;
 CREATE TABLE playing (match TEXT PRIMARY KEY, seated TEXT, bots TEXT, claims INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE owned (bot TEXT PRIMARY KEY, owner TEXT NOT NULL, name TEXT NOT NULL, mode TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE events (

@@ -29,6 +29,7 @@ const schemaPrefix = "#/components/schemas/"
 // the document.
 var schemaNames = map[reflect.Type]string{
 	reflect.TypeFor[rest.AccountPatch]():       "PatchMeInput",
+	reflect.TypeFor[rest.MailsPatch]():         "PatchMailsInput",
 	reflect.TypeFor[rest.SignIn]():             "SendSignInLinkInput",
 	reflect.TypeFor[rest.SignInConfirmation](): "ConfirmSignInInput",
 	reflect.TypeFor[rest.Key]():                "ApiKeyMeta",

@@ -28,7 +28,8 @@ import (
 //     these types if absence matters; the tags `required:"true"`, `enum:"a,b"`,
 //     `minLength:"1"`, `minimum` and `maximum` restrict the values;
 //   - the fields of Body are named by their `json` tags; fields without
-//     `omitempty` are required, and no field accepts null.
+//     `omitempty` are required, and no field accepts null. The same holds for the
+//     fields of a struct in Body.
 type Binding struct {
 	Path, Query []Parameter
 	Body        []Parameter
@@ -62,14 +63,20 @@ func Of(in reflect.Type) Binding {
 		return b
 	}
 	b.BodyField = &body
-	for _, f := range reflect.VisibleFields(body.Type) {
+	b.Body = membersOf(body.Type)
+	return b
+}
+
+// membersOf returns the fields of a struct that a JSON object fills.
+func membersOf(t reflect.Type) (list []Parameter) {
+	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous {
 			continue // VisibleFields lists the fields of the embedded struct separately
 		}
-		b.Body = append(b.Body, Parameter{Name: name, Field: f, Required: !strings.Contains(options, "omitempty")})
+		list = append(list, Parameter{Name: name, Field: f, Required: !strings.Contains(options, "omitempty")})
 	}
-	return b
+	return list
 }
 
 func queryParameter(name string, f reflect.StructField) Parameter {
@@ -173,15 +180,40 @@ func (b Binding) bindBody(in reflect.Value, body Object) []rest.FieldError {
 	if body == nil {
 		return []rest.FieldError{{In: "body", Field: "", Message: "the body must be a JSON object"}}
 	}
-	faults := unknown("body", body, b.Body)
-	for _, p := range b.Body {
-		raw, given := body[p.Name]
-		switch field := in.FieldByIndex(b.BodyField.Index).FieldByIndex(p.Field.Index); {
+	if b.BodyField == nil {
+		return unknown("body", body, nil)
+	}
+	return bindObject(in.FieldByIndex(b.BodyField.Index), b.Body, body)
+}
+
+// bindObject fills a struct from a JSON object.
+func bindObject(in reflect.Value, members []Parameter, object Object) []rest.FieldError {
+	faults := unknown("body", object, members)
+	for _, p := range members {
+		raw, given := object[p.Name]
+		switch field := in.FieldByIndex(p.Field.Index); {
 		case given && (string(raw) == "null" || json.Unmarshal(raw, field.Addr().Interface()) != nil):
 			faults = append(faults, rest.FieldError{In: "body", Field: p.Name, Message: "must be " + kindName(field.Type())})
-		case !given && p.Required:
+		case given:
+			faults = append(faults, bindNested(field, p.Name, raw)...)
+		case p.Required:
 			faults = append(faults, rest.FieldError{In: "body", Field: p.Name, Message: "is missing"})
 		}
+	}
+	return faults
+}
+
+// bindNested fills a field whose type is a struct, which json.Unmarshal has already
+// accepted. It returns the faults of the struct's own fields, such as "mails.failing".
+func bindNested(field reflect.Value, name string, raw json.RawMessage) []rest.FieldError {
+	field = reflect.Indirect(field)
+	var object Object
+	if field.Kind() != reflect.Struct || json.Unmarshal(raw, &object) != nil {
+		return nil
+	}
+	faults := bindObject(field, membersOf(field.Type()), object)
+	for i := range faults {
+		faults[i].Field = name + "." + faults[i].Field
 	}
 	return faults
 }

@@ -10,6 +10,7 @@ type OwnerCmds struct {
 	SignIn      signInCmd      `cmd:"" help:"Sign in with a link from an email, and remember the session."`
 	SignOut     signOutCmd     `cmd:"" help:"End the session, and forget it."`
 	Me          meCmd          `cmd:"" help:"Show the account, or choose its handle."`
+	Mails       mailsCmd       `cmd:"" help:"Show which emails you get about your bots, or switch them on or off."`
 	Bots        botsCmd        `cmd:"" help:"Manage bots."`
 	Keys        keysCmd        `cmd:"" help:"Manage API keys."`
 	Matches     matchesCmd     `cmd:"" help:"List matches, the newest first."`
