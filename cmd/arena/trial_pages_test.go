@@ -48,6 +48,7 @@ func TestTrialsOnThePages(t *testing.T) {
 		b.submit(`button[value="trial"]`)
 		if c.testBot == good {
 			b.do(chromedp.WaitVisible(chromedp.CSS("[data-steps] li")))
+			require.Equal(t, "running", b.text("[data-status]"))
 			b.examine("trial-running", judge)
 			release()
 		}
