@@ -72,7 +72,7 @@ flakes: deps ## look for flaky tests: run all tests FLAKES times (default 20) in
 .PHONY: screenshots
 screenshots: deps ## write a picture of each page, at three widths and in both themes, into screenshots/
 	@mkdir -p screenshots
-	@ARENA_SCREENSHOTS=$(CURDIR)/screenshots $(GO) test -count=1 -timeout 20m -run 'TestEveryPageIsSoundInABrowser|TestScreenshotsOfMatches' ./cmd/arena ./adapters/web
+	@ARENA_SCREENSHOTS=$(CURDIR)/screenshots $(GO) test -count=1 -timeout 20m -run 'TestEveryPageIsSoundInABrowser|TestPagesOfAilingBotsInABrowser|TestTrialsOnThePages|TestScreenshotsOfMatches' ./cmd/arena ./adapters/web
 
 .PHONY: race
 race: deps ## run the tests of all concurrent packages under the race detector

@@ -46,12 +46,27 @@ var headings = map[int]string{
 }
 
 // Summary returns the sentence above a rejected form. The steps of a deploy check
-// name the cause themselves.
+// name the cause themselves, and so do the messages at fields.
 func (e *Refusal) Summary() string {
-	if len(e.Steps) > 0 {
+	switch {
+	case len(e.Steps) > 0:
 		return "The bot does not pass the deploy check."
+	case !e.explainedAtFields():
+		return sentence(e.Detail)
+	case len(e.Errors) == 1:
+		return "Correct the marked field."
 	}
-	return sentence(e.Detail)
+	return "Correct the marked fields."
+}
+
+// explainedAtFields reports whether the messages at fields repeat the detail.
+func (e *Refusal) explainedAtFields() bool {
+	for _, f := range e.Errors {
+		if f.Field == "" || f.Message == e.Detail || !strings.Contains(e.Detail, f.Message) {
+			return false
+		}
+	}
+	return len(e.Errors) > 0
 }
 
 // For returns the error message for one field, or "" if the summary is enough.

@@ -63,3 +63,18 @@ func TestBotPageExplainsHealth(t *testing.T) {
 		s.is(s.get("/dashboard/bots/"+botID), http.StatusOK, sentence, "In the last 20 matches: 1 timeout, 6 illegal answers, resigned in 2, missed 0.")
 	}
 }
+
+// The owner of a suspended bot cannot unpause it, so no page offers that.
+func TestSuspendedBotsCannotBeUnpaused(t *testing.T) {
+	s := newSite(t)
+	bot := `{"id":"` + botID + `","name":"Lovelace","mode":"standard","url":"https://bots.example.org/ada","status":"paused","seating":{"state":"suspended","since":"2026-09-06T12:04:00.000Z"}}`
+	s.say("GET /bots", `{"bots":[`+bot+`]}`)
+	s.say("GET /bots/"+botID, bot)
+	for _, path := range []string{"/dashboard", "/dashboard/bots/" + botID, "/bot/" + botID} {
+		page := s.get(path, signedIn)
+		s.is(page, http.StatusOK, `<span class="tag bad">suspended</span>`)
+		require.NotContains(t, page.text, "npause")
+		require.NotContains(t, page.text, ">paused</span>")
+	}
+	s.is(s.get("/dashboard/bots/"+botID), http.StatusOK, "Only an operator can restore it.")
+}

@@ -99,6 +99,22 @@ func TestFieldErrorsAreShownAtTheirFields(t *testing.T) {
 	}
 }
 
+// If the detail only repeats the messages at the fields, the page shows each message
+// once.
+func TestMessagesAtFieldsAreShownOnce(t *testing.T) {
+	const url, name = "must begin with http:// or https://", "must not be empty"
+	for summary, faults := range map[string][]map[string]any{
+		"Correct the marked field.":  {{"in": "body", "field": "url", "message": url}},
+		"Correct the marked fields.": {{"in": "body", "field": "url", "message": url}, {"in": "body", "field": "name", "message": name}},
+	} {
+		s := newSite(t)
+		s.refuse("POST /bots", http.StatusUnprocessableEntity, "invalid", refusal{"detail": "url " + url + "; name " + name, "errors": faults})
+		page := s.post("/dashboard/bots", forms["register"].form)
+		s.is(page, http.StatusUnprocessableEntity, "<p>"+summary+"</p>")
+		require.Equal(t, 1, strings.Count(page.text, url))
+	}
+}
+
 func TestRejectedFormsShowTheReason(t *testing.T) {
 	for _, name := range []string{"register", "unpause", "try", "handle", "register key", "sign out", "delete"} {
 		s, f := newSite(t), forms[name]

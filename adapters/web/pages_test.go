@@ -26,7 +26,7 @@ func TestPublicPages(t *testing.T) {
 		"/bot/" + botID: {
 			"Lovelace", "polyline", "1st of 2", "41 ms", "a removed bot", "1.5",
 			"3 matches of this bot ran out of time and were aborted. The bot used 71% of the time that all bots used in the 2 of these matches in which the arena measured it.",
-			"By version", "2.0 &lt;beta&gt;</bdi></th>", "not named", "version <bdi>2.0 &lt;beta&gt;",
+			"By version", "2.0 &lt;beta&gt;</bdi></th>", "not named", "version&nbsp;<bdi>2.0 &lt;beta&gt;",
 		},
 		"/sign-in":                    {"Send me a link"},
 		"/sign-in?sent=1":             {"Check your email"},
@@ -77,7 +77,7 @@ func TestPagesOfSession(t *testing.T) {
 		"/dashboard/bots/" + botID: {"https://bots.example.org/ada", "Remove"},
 		"/dashboard/bots/" + botID + "/trials/" + trialID: {
 			"The game was played to its end. The bot got 2 strikes and resigned.", "came 1,004 ms late", "invalid \uFFFDcharacter", "trials/" + trialID + "/replay#97",
-			"at most 31 ms, 95 % at most 140 ms, and the slowest took 5000 ms",
+			`Median</th><td class="n">31 ms`, `95% within</th><td class="n">140 ms`, `Longest</th><td class="n">5000 ms`,
 		},
 		"/dashboard/bots/" + botID + "/trials/" + trialID + "/replay": {
 			`data-path="/bots/` + botID + `/trials/` + trialID + `"`, `data-events="388"`, "Only you see this trial.",
@@ -171,7 +171,7 @@ func TestMarkedSeats(t *testing.T) {
 			{"seat":0,"botId":"` + botID + `","botName":"Lovelace","placement":1,"ratingDelta":1.5}],"seats":[{` + seat + `}],"replay":[]}`
 		s.say("GET /matches", `{"matches":[`+m+`],"next":null}`)
 		s.say("GET /matches/"+matchID, m)
-		for _, path := range []string{"/", "/bot/" + botID} {
+		for _, path := range []string{"/", "/bot/" + botID, "/dashboard/bots/" + botID} {
 			s.is(s.get(path), http.StatusOK, `<span class="tag bad">`+want+`</span>`)
 		}
 		s.is(s.get("/watch/"+matchID), http.StatusOK, `data-slot="mark">`+want+`</span>`)
@@ -196,6 +196,8 @@ func TestQueueOnTheLadder(t *testing.T) {
 	page := s.get("/ladder/standard")
 	s.is(page, http.StatusOK, "1 bot is waiting for a table.")
 	require.NotContains(t, page.text, "seated at")
+	s.say("GET /queue", `{"mode":"standard","waiting":0,"nextTick":null}`)
+	s.is(s.get("/ladder/standard"), http.StatusOK, "No bot is waiting for a table.")
 }
 
 func TestTrends(t *testing.T) {
@@ -366,6 +368,7 @@ func TestReadersOverLimitMustWait(t *testing.T) {
 	s.wait = 17
 	page := s.get("/")
 	s.is(page, http.StatusTooManyRequests, "Try again in 17 s")
+	require.Equal(t, 1, strings.Count(page.text, "17 s"), "the page states the wait once")
 	require.Equal(t, "17", page.Header().Get("Retry-After"))
 	require.Empty(t, s.calls)
 

@@ -29,7 +29,7 @@ func TestScreenshotsOfMatches(t *testing.T) {
 		{"watch-embed", "/watch/" + ended.MatchID + "?embed=1#200", ``},
 	}
 	for _, theme := range []string{"light", "dark"} {
-		for _, width := range []int64{390, 820, 1440} {
+		for _, width := range []int64{390, 768, 1440} {
 			p.do(chromedp.EmulateViewport(width, 900))
 			p.media("prefers-color-scheme", theme)
 			for _, shot := range shots {

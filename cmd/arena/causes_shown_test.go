@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -26,8 +27,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// The owner of a broken bot finds a sentence that names the cause and no other cause.
-// REST, the page of the log and the output of the command contain this sentence.
+// In REST, on the dashboard, on the page of the log and in the output of the command,
+// the owner of a broken bot finds a sentence that names the cause and no other cause.
 func TestOwnersSeeWhyTheirBotsFail(t *testing.T) {
 	t.Parallel()
 	c := newCertificates(t)
@@ -100,8 +101,8 @@ func TestOwnersSeeWhyTheirBotsFail(t *testing.T) {
 	}
 }
 
-// logReader is an owner who reads decision logs in a browser, over REST and on a
-// terminal.
+// logReader is an owner who reads the dashboard and decision logs in a browser, over
+// REST and on a terminal.
 type logReader struct {
 	session *client.Client
 	env     []string // environment variables for the commands
@@ -164,6 +165,8 @@ func (o *logReader) requireCause(t *testing.T, f cause, all []cause, botID, matc
 		lines = append(lines, d.Decision)
 	}
 	require.Equal(t, listed.Decisions, lines)
+	last := listed.Decisions[slices.IndexFunc(listed.Decisions, func(d rest.Decision) bool { return d.Strikes == match.MaxStrikes })]
+	o.requireLatestError(t, f, all, botID, fmt.Sprintf("/watch/%s#%d", matchID, last.Seq))
 
 	f.requireOnly(t, "the page", html.UnescapeString(string(o.get(t, "/bot/"+botID+"/log/"+matchID))), all)
 	command := launchIn(t, processOptions{env: o.env}, append([]string{"bots", "log", f.name, "--failed"}, o.flags...)...)
@@ -171,4 +174,29 @@ func (o *logReader) requireCause(t *testing.T, f cause, all []cause, botID, matc
 	printed := command.out.String()
 	f.requireOnly(t, "arena bots log", printed, all)
 	require.Equal(t, match.MaxStrikes, strings.Count(printed, "The arena played "))
+}
+
+// requireLatestError requires that the bot's card on the dashboard, the page that
+// manages the bot, and GET /bots/{id} name the cause, and lead to the given moment.
+func (o *logReader) requireLatestError(t *testing.T, f cause, all []cause, botID, moment string) {
+	t.Helper()
+	var b rest.Bot
+	eventually(t, "the health shows the third strike", func() bool {
+		require.NoError(t, json.Unmarshal(o.get(t, "/bots/"+botID), &b))
+		e := b.Health.LastError
+		return e != nil && fmt.Sprintf("/watch/%s#%d", e.MatchID, e.Seq) == moment && (e.Code == match.CodeLate) == (f.lateness > 0)
+	})
+	f.requireOnly(t, "GET /bots/{id}", b.Health.LastError.Message, all)
+
+	dashboard := html.UnescapeString(string(o.get(t, "/dashboard")))
+	_, card, found := strings.Cut(dashboard, `<a class="name" href="/dashboard/bots/`+botID+`">`)
+	require.True(t, found)
+	card, _, _ = strings.Cut(card, "</li>")
+	for where, text := range map[string]string{
+		"the dashboard":         card,
+		"the bot's manage page": html.UnescapeString(string(o.get(t, "/dashboard/bots/"+botID))),
+	} {
+		f.requireOnly(t, where, text, all)
+		require.Contains(t, text, `<a href="`+moment+`">`, where)
+	}
 }

@@ -167,13 +167,14 @@ func (f *cause) bot(t *testing.T) *testBot {
 	return b
 }
 
-// requireOnly requires that a text names this cause and none of the other causes.
+// requireOnly requires that a text names this cause and none of the other causes. Pages
+// may begin the sentence with a capital letter.
 func (f *cause) requireOnly(t *testing.T, where, text string, all []cause) {
 	t.Helper()
-	require.Regexp(t, f.sentence, text, where)
+	require.Regexp(t, "(?i)"+f.sentence, text, where)
 	for _, other := range all {
 		if other.sentence != f.sentence {
-			require.NotRegexp(t, other.sentence, text, "%s: the cause of %s", where, other.name)
+			require.NotRegexp(t, "(?i)"+other.sentence, text, "%s: the cause of %s", where, other.name)
 		}
 	}
 }

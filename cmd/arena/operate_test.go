@@ -49,7 +49,7 @@ func newOperatedArena(t *testing.T) *operatedArena {
 }
 
 // admin calls `arena admin` and returns the command's output.
-func (s *operatedArena) admin(args ...string) string {
+func (s *testArena) admin(args ...string) string {
 	s.t.Helper()
 	at := s.arena.await(`operators' endpoints on (http://\S+)`)[1]
 	p := launch(s.t, append(append([]string{"admin"}, args...), "--admin", at)...)

@@ -206,24 +206,33 @@ func TestEveryPageIsSoundInABrowser(t *testing.T) {
 	keyID := strings.TrimPrefix(b.path(), "/dashboard/keys?new=")
 	question := struct{ name, path string }{"question", "/dashboard/keys/" + keyID}
 	for _, p := range append(pagesOf(s, botID), question) {
-		b.as(820, "light")
+		b.as(768, "light")
 		b.open(p.path)
 		weight := b.bytes()
 		t.Logf("%-14s %6.1f KB", p.name, float64(weight)/1024)
 		require.Less(t, weight, maxWeight, p.path)
-		b.do(chromedp.Evaluate[chromedp.Void](judge + "; void 0"))
-		b.judge(p.path+", light", "undefined")
-		b.as(390, "light")
-		over, err := chromedp.Run(b.ctx, chromedp.Evaluate[int](`document.documentElement.scrollWidth - innerWidth`))
-		require.NoError(t, err)
-		require.LessOrEqual(t, over, 0, "%s is wider than a phone", p.path)
-		b.as(820, "dark")
-		b.judge(p.path+", dark", `["color-contrast"]`) // all other rules have the same results in both themes
-		b.shoot(p.name)
+		b.examine(p.name, judge)
 		require.Empty(t, b.complaints("404"), p.path)
 	}
 	t.Logf("first contentful paint of the ladder, median of 10: %.0f ms", b.firstPaint("/ladder/standard"))
 	s.stop()
+}
+
+// examine requires that the current page fits on a phone, and that axe-core, the script
+// judge, finds no serious problem in either theme. It then writes screenshots, if they
+// are wanted.
+func (b *tab) examine(name, judge string) {
+	b.t.Helper()
+	b.as(768, "light")
+	b.do(chromedp.Evaluate[chromedp.Void](judge + "; void 0"))
+	b.judge(name+", light", "undefined")
+	b.as(390, "light")
+	over, err := chromedp.Run(b.ctx, chromedp.Evaluate[int](`document.documentElement.scrollWidth - innerWidth`))
+	require.NoError(b.t, err)
+	require.LessOrEqual(b.t, over, 0, "%s is wider than a phone", name)
+	b.as(768, "dark")
+	b.judge(name+", dark", `["color-contrast"]`) // all other rules have the same results in both themes
+	b.shoot(name)
 }
 
 // firstPaint returns the time to the first paint of a page, in milliseconds: the
@@ -291,7 +300,7 @@ func (b *tab) shoot(name string) {
 	}
 	require.NoError(b.t, os.MkdirAll(dir, 0o750))
 	for _, theme := range []string{"light", "dark"} {
-		for _, width := range []int64{390, 820, 1440} {
+		for _, width := range []int64{390, 768, 1440} {
 			b.as(width, theme)
 			png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
 			require.NoError(b.t, err)

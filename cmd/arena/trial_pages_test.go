@@ -1,12 +1,15 @@
 package main
 
 import (
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"hexarena/domain/ladder"
+	"hexarena/domain/match"
 )
 
 // A person registers a good, a slow and a broken bot, paused, and tries each of them.
@@ -14,12 +17,20 @@ import (
 func TestTrialsOnThePages(t *testing.T) {
 	t.Parallel()
 	b, judge := newTab(t), axe(t)
-	s := newTestArena(t, trialFlags...)
+	s := newTestArena(t, slices.Concat(trialFlags, []string{"--decision-standard", "5m"})...)
 	s.start()
 	b.visit(s.base())
 	b.signIn(s, "ada@example.org")
 	good, slow, broken := newTestBot(t, "good"), newTestBot(t, "slow"), newTestBot(t, "broken")
 	slow.conduct, broken.conduct = slowly, brokenly
+	seen := make(chan struct{})
+	release := sync.OnceFunc(func() { close(seen) })
+	t.Cleanup(release)
+	good.hold = func(r *match.Request) {
+		if r.Kind == "turn" && r.MatchID != "deploy-check" {
+			<-seen
+		}
+	}
 	for _, c := range []struct {
 		*testBot
 		mode, text string
@@ -35,19 +46,22 @@ func TestTrialsOnThePages(t *testing.T) {
 		b.submit("form[data-check] button")
 		require.Contains(t, b.text("main"), "It is paused, so you can try it first.")
 		b.submit(`button[value="trial"]`)
+		if c.testBot == good {
+			b.do(chromedp.WaitVisible(chromedp.CSS("[data-steps] li")))
+			require.Equal(t, "running", b.text("[data-status]"))
+			b.examine("trial-running", judge)
+			release()
+		}
 		b.do(chromedp.WaitVisible(chromedp.CSS("main .notice")))
 		result := b.path()
 		require.Regexp(t, c.text, b.text("main"))
-		b.as(820, "light")
-		b.do(chromedp.Evaluate[chromedp.Void](judge + "; void 0"))
-		b.judge(result+", light", "undefined")
-		b.shoot("trial-" + c.name)
+		b.examine("trial-"+c.name, judge)
 
 		b.open(result + "/replay")
 		b.do(chromedp.WaitReady(chromedp.CSS(".watch.ready")))
 		require.Regexp(t, `^1 / \d+$`, b.text("[data-place]"))
 		require.Contains(t, b.text("main"), "Only you see this trial.")
-		b.shoot("trial-replay-" + c.name)
+		b.examine("trial-replay-"+c.name, judge)
 	}
 	require.Empty(t, b.complaints())
 	s.stop()

@@ -276,3 +276,15 @@ func timeouts(h frames.History, details match.Details) (malformed, other *frames
 	}
 	return malformed, other
 }
+
+// A request that the bot never got has no time limit.
+func TestTook(t *testing.T) {
+	for want, d := range map[string]frames.Decision{
+		"41 of 4750 ms": {ElapsedMs: 41, Request: &match.Request{DeadlineMs: 4750}},
+		"0 of 0 ms":     {Request: &match.Request{}},
+		"2000 ms":       {ElapsedMs: 2000, Request: &match.Request{}},
+		"3 ms":          {ElapsedMs: 3},
+	} {
+		require.Equal(t, want, d.Took())
+	}
+}

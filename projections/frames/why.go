@@ -1,6 +1,10 @@
 package frames
 
-import "hexarena/domain/match"
+import (
+	"fmt"
+
+	"hexarena/domain/match"
+)
 
 // Why explains in a sentence why the decision failed. It returns "" for a decision
 // that was played.
@@ -28,4 +32,13 @@ func (d Decision) Code() string {
 		return *d.Cause
 	}
 	return ""
+}
+
+// Took says how long the decision took, and how much time the bot had when it got the
+// request. If the arena spent all of the time on dialing, the bot never got the request.
+func (d Decision) Took() string {
+	if d.Request == nil || d.Request.DeadlineMs == 0 && d.ElapsedMs > 0 {
+		return fmt.Sprintf("%d ms", d.ElapsedMs)
+	}
+	return fmt.Sprintf("%d of %d ms", d.ElapsedMs, d.Request.DeadlineMs)
 }

@@ -35,6 +35,14 @@ function progress(form) {
 // sentence adds a capital letter and a full stop to the detail of an error.
 const sentence = (detail) => detail.charAt(0).toUpperCase() + detail.slice(1) + (/[.!?:]$|^$/.test(detail) ? "" : ".");
 
+// summary returns the sentence below a rejected form. Messages at fields need no
+// repetition.
+function summary(form, { detail, errors = [] }) {
+  const marked = ({ field, message }) => form.elements.namedItem(field) instanceof HTMLElement && message !== detail && detail.includes(message);
+  if (!errors.length || !errors.every(marked)) return sentence(detail);
+  return errors.length === 1 ? "Correct the marked field." : "Correct the marked fields.";
+}
+
 function finishStep(list, { name, ok, detail, elapsedMs }) {
   const item = list.children[steps.indexOf(name)];
   if (!item) return;
@@ -68,7 +76,7 @@ function finish(form, { location: next, refusal }) {
   const good = !refusal && !form.querySelector(".steps .failed");
   const note = element("div", `notice ${good ? "good" : "bad"}`);
   note.setAttribute("role", refusal ? "alert" : "status");
-  note.append(element("p", "", refusal && !refusal.steps ? sentence(refusal.detail) : good ? "The bot passes the deploy check." : "The bot does not pass the deploy check."));
+  note.append(element("p", "", refusal && !refusal.steps ? summary(form, refusal) : good ? "The bot passes the deploy check." : "The bot does not pass the deploy check."));
   if (refusal && !refusal.steps) form.querySelector(".steps")?.remove();
   form.append(note);
   for (const { field, message } of refusal?.errors ?? []) {

@@ -15,8 +15,17 @@ function line(d) {
   return item;
 }
 
+// show adds a decision. A page that was opened before the trial began says "waiting" until
+// then.
+function show(d) {
+  const status = document.querySelector('[data-status]');
+  status.textContent = 'running';
+  status.classList.add('running');
+  steps.append(line(d));
+}
+
 const close = follow(root.dataset.trial, {
-  decision: (d) => steps.append(line(d)),
+  decision: show,
   end: () => {
     close();
     location.reload();

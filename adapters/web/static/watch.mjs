@@ -177,7 +177,8 @@ class Watch {
     if (frame.dice) [...this.parts.dice.children].forEach((die, i) => { if (die.dataset.face !== String(frame.dice[i])) { die.dataset.face = frame.dice[i]; die.setAttribute('aria-label', `die ${frame.dice[i]}`); } });
     const open = frame.openTrade;
     offer.classList.toggle('shown', Boolean(open));
-    offer.classList.toggle('told', open?.from === frame.event?.seat); // the text above already describes it
+    const strike = ['timeout', 'illegal'].includes(frame.event?.kind); // its text may need both lines of a phone
+    offer.classList.toggle('told', strike || open?.from === frame.event?.seat); // or the text above already describes it
     offer.replaceChildren(...(open ? offered(open).map((part) => partNode(part, this.names)) : []));
   }
 

@@ -92,7 +92,7 @@ func keepFailed(log *answer[decisionList]) (err error) {
 // printLog prints one line for each decision, and then a paragraph for each strike.
 func (s *session) printLog(w io.Writer, matchID string, list decisionList) {
 	for _, d := range list.Decisions {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", d.ID, d.Kind, d.Outcome, took(d.Decision), client.OneLine(string(d.Played)))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", d.ID, d.Kind, d.Outcome, d.Took(), client.OneLine(string(d.Played)))
 	}
 	for _, d := range list.Decisions {
 		if d.failed() {
@@ -101,14 +101,6 @@ func (s *session) printLog(w io.Writer, matchID string, list decisionList) {
 			fmt.Fprintf(w, "  %s/watch/%s#%d\n", s.base, client.OneLine(matchID), d.Seq)
 		}
 	}
-}
-
-// The function took() says how long a decision took, and how much time the bot had.
-func took(d rest.Decision) string {
-	if d.Request == nil {
-		return strconv.FormatInt(d.ElapsedMs, 10) + " ms"
-	}
-	return fmt.Sprintf("%d of %d ms", d.ElapsedMs, d.Request.DeadlineMs)
 }
 
 // printStrike prints what the page of the log shows for a strike.
