@@ -122,7 +122,7 @@ func deletedAfter(ctx context.Context, log eventstore.Log, p eventstore.Position
 }
 
 // leaveOut replaces a file of the table seats if the file names one of the owners in
-// gone. The new file is the same as a new export of its matches.
+// the map gone. The new file is the same as a new export of its matches.
 func (s *state) leaveOut(gone map[string]bool, path string) error {
 	old, err := os.Open(path)
 	if err != nil {
@@ -140,8 +140,8 @@ func (s *state) leaveOut(gone map[string]bool, path string) error {
 	return nil
 }
 
-// replace writes a file again, without the owners in gone and under the same name. Like
-// a run, it writes one match at a time.
+// replace rewrites a file under the same name and leaves out the owners in the map gone.
+// Like a run, it writes one match at a time.
 func (s *state) replace(gone map[string]bool, old *os.File) (err error) {
 	if _, err := old.Seek(0, io.SeekStart); err != nil {
 		return err
