@@ -4,9 +4,9 @@ package botwire
 
 import "time"
 
-// The method drained() assumes that nothing is left to read once the connection's
-// reader has waited for the duration settle. These platforms have no portable way to
-// ask the kernel.
+// The constant settle is a waiting time. If a connection's reader stays idle for this
+// long, drained() assumes that nothing is left to read. These platforms have no
+// portable way to ask the kernel.
 const settle = 20 * time.Millisecond
 
 // Read reads from the connection. The reader is idle while it is blocked.

@@ -121,8 +121,8 @@ func deletedAfter(ctx context.Context, log eventstore.Log, p eventstore.Position
 	return nil, context.Cause(ctx)
 }
 
-// leaveOut replaces a file of the table seats if the file names any owner in the set
-// gone. The new file is the same as a new export of its matches.
+// leaveOut replaces a file of the table seats if the file names one of the owners in
+// the map gone. The new file is the same as a new export of its matches.
 func (s *state) leaveOut(gone map[string]bool, path string) error {
 	old, err := os.Open(path)
 	if err != nil {
@@ -140,8 +140,8 @@ func (s *state) leaveOut(gone map[string]bool, path string) error {
 	return nil
 }
 
-// replace rewrites a file under the same name, and leaves out the ids of the owners in
-// the set gone. Like a run, it writes one match at a time.
+// replace rewrites a file under the same name and leaves out the owners in the map gone.
+// Like a run, it writes one match at a time.
 func (s *state) replace(gone map[string]bool, old *os.File) (err error) {
 	if _, err := old.Seek(0, io.SeekStart); err != nil {
 		return err

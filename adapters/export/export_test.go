@@ -325,7 +325,7 @@ func TestRunRejectsWrongOptionsAndFoldersInOneLine(t *testing.T) {
 		"no match in a file": {func(o *export.Options) { o.PerFile = 0 }, "the number of matches per file must be at least 1"},
 		"a different format": {func(o *export.Options) { o.Format = export.Parquet }, "contains an export of both modes as jsonl"},
 		"a different mode":   {func(o *export.Options) { o.Mode = ladder.Parley }, "contains an export of both modes as jsonl"},
-		"a different since":  {func(o *export.Options) { o.Since = 5 }, "begins after position 0 and continues after"},
+		"a different since":  {func(o *export.Options) { o.Since = 5 }, "started after position 0 and has reached position"},
 	} {
 		wrong := o
 		c.change(&wrong)

@@ -62,7 +62,7 @@ func begin(ctx context.Context, log eventstore.Log, o Options) (*state, error) {
 	case s.Format != o.Format || s.Mode != o.Mode:
 		return nil, fmt.Errorf("%s contains an export of %s as %s: use the same options or another folder", o.Dir, modeText(s.Mode), s.Format)
 	case o.Since != 0 && o.Since != s.Since:
-		return nil, fmt.Errorf("the export in %s begins after position %d and continues after %d: leave out --since, or use another folder", o.Dir, s.Since, s.Position)
+		return nil, fmt.Errorf("the export in %s started after position %d and has reached position %d: leave out --since, or use another folder", o.Dir, s.Since, s.Position)
 	}
 	if err := s.sameLog(ctx, log); err != nil {
 		return nil, err

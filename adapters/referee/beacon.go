@@ -21,14 +21,14 @@ type Beacon interface {
 	Await(ctx context.Context, round uint64) (beacon.Round, error)
 }
 
-// The type unstarted is the error for a match that ends before it starts. The match's
-// stream has no events, so only the ladder records the end, as a void match.
+// The type unstarted is the error for a match that is voided before it starts. The
+// match's stream has no events, so only the ladder records the end, as a void match.
 type unstarted struct {
 	why   string // a reason of domain/ladder
 	order Order  // if why is ladder.WhyOperator
 }
 
-func (u unstarted) Error() string { return "the match ends before it starts: " + u.why }
+func (u unstarted) Error() string { return "the match is voided and never starts: " + u.why }
 
 // requireBeacon returns nil if this process can get the round that the table names.
 // Otherwise, it logs an error and waits for an operator, who can restart the arena with
@@ -66,7 +66,7 @@ func (p *run) reportLateDial() {
 
 // awaitRound returns the round that the table names, or nil if the table does not name
 // a round. If the round does not arrive in time, or if an operator aborts the match,
-// the match ends before it starts. In that case, the error is of type unstarted.
+// the match is voided before it starts. In that case, the error is of type unstarted.
 func (p *run) awaitRound(ctx context.Context) (*beacon.Round, error) {
 	named := p.seating.Beacon
 	if named == nil {

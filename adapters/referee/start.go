@@ -75,7 +75,7 @@ func (m Mode) deadlines() match.Deadlines {
 }
 
 // publish waits until a signed head includes the seating. If an operator aborts the
-// match first, the match ends before it starts.
+// match first, the match is voided before it starts.
 func (p *run) publish(ctx context.Context) error {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()

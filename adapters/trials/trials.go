@@ -178,7 +178,7 @@ func (r *Runner) Finish(ctx context.Context, trialID string, _ []ladder.Result) 
 }
 
 // Void implements the referee's Ladder: it ends a trial that was aborted. The parameter
-// why is a reason of package ladder, which is also an outcome of a trial.
+// why is one of the reasons that package ladder defines. It becomes the trial's outcome.
 func (r *Runner) Void(ctx context.Context, trialID, why string) error {
 	return r.played(ctx, trialID, why)
 }

@@ -25,7 +25,7 @@ func TestPublicPages(t *testing.T) {
 		"/ladder/standard?day=2026-09-06": {"at the end of 2026-09-06"},
 		"/bot/" + botID: {
 			"Lovelace", "polyline", "1st of 2", "41 ms", "a removed bot", "1.5",
-			"3 matches of this bot ran out of time and were aborted. The bot used 71% of the time that all bots used in the 2 of these matches in which the arena measured it.",
+			"3 matches of this bot ran out of time and were aborted. The bot used 71% of the time that all bots used in the 2 of these matches for which the arena has times.",
 			"By version", "2.0 &lt;beta&gt;</bdi></th>", "not named", "version&nbsp;<bdi>2.0 &lt;beta&gt;",
 		},
 		"/sign-in":                    {"Send me a link"},

@@ -12,8 +12,9 @@ import (
 	"hexarena/domain/match"
 )
 
-// A person registers a good, a slow and a broken bot, paused, and tries each of them.
-// The page follows the trial, shows its result, and leads to its replay.
+// A person registers a good bot, a slow bot and a broken bot. All three are paused, and
+// the person tries each of them. The page follows the trial, shows its result, and
+// leads to its replay.
 func TestTrialsOnThePages(t *testing.T) {
 	t.Parallel()
 	b, judge := newTab(t), axe(t)
@@ -35,7 +36,7 @@ func TestTrialsOnThePages(t *testing.T) {
 		*testBot
 		mode, text string
 	}{
-		{good, ladder.Standard, "The game was played to its end. The bot got no strike."},
+		{good, ladder.Standard, "The game was played to its end. The bot got no strikes."},
 		{slow, ladder.Parley, `The bot got 3 strikes and resigned.(?s:.*)came [\d,]+ ms late`},
 		{broken, ladder.Standard, `The bot got 3 strikes and resigned.(?s:.*)invalid character '}'`},
 	} {

@@ -93,8 +93,8 @@ func askNonsense(t require.TestingT, s *State, rng *Rand) {
 	requireTotal(t, s, uint8(rng.below(6)), actionFrom(raw[:]))
 }
 
-// requireTotal requires that Check changes nothing, and returns nil or an *Illegal
-// with a reason and a message.
+// requireTotal requires that Check changes nothing, and that Check returns either nil or
+// an *Illegal with a reason and a message.
 func requireTotal(t require.TestingT, s *State, seat uint8, a Action) (legal bool) {
 	before := *s
 	err := s.Check(seat, a)

@@ -71,7 +71,7 @@ func (s *Spectator) Frame(e Event, at time.Time, whole bool) Frame {
 	return frame(&s.Public, &s.table, publicEvent(e, s.Seq, at, whole))
 }
 
-// HandsOf selects the seat whose cards the frames of an ended match show.
+// HandsOf says whose cards appear in the frames of an ended match.
 type HandsOf int
 
 // AllHands shows every seat's cards and NoHands shows none. The values 0..3 are

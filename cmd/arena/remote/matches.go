@@ -20,7 +20,7 @@ import (
 
 type matchesCmd struct {
 	signed
-	Bot    string `placeholder:"BOT" help:"Only matches of this bot: its id, or the name of one of yours."`
+	Bot    string `placeholder:"BOT" help:"Only matches of this bot. Name any bot by its id, or one of your own bots by its name."`
 	Mode   string `placeholder:"MODE" enum:"standard,parley," default:"" help:"Only matches of this mode: standard or parley."`
 	Status string `placeholder:"STATUS" enum:"running,completed,aborted," default:"" help:"Only matches with this status: running, completed or aborted."`
 	Limit  int    `default:"10" help:"Number of matches to list, at most 200."`

@@ -226,7 +226,8 @@ func (w *Writer) run() {
 	}
 }
 
-// handle decides one request and adds it to the current group, or to a new one.
+// handle decides the outcome of one request. It adds the request to the current group,
+// or to a new one.
 func (w *Writer) handle(r *Request) {
 	if _, ok := w.group.touched[record.OriginalOf(r.Stream)]; ok || w.group.bytes > groupBytes {
 		w.commit()
