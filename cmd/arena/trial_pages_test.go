@@ -9,8 +9,9 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// A person registers a good, a slow and a broken bot, paused, and tries each of them.
-// The page follows the trial, shows its result, and leads to its replay.
+// A person registers three paused bots, and orders a trial of each: a good one, a slow
+// one and a broken one. The page follows the trial, shows its result, and leads to its
+// replay.
 func TestTrialsOnThePages(t *testing.T) {
 	t.Parallel()
 	b, judge := newTab(t), axe(t)
