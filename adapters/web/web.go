@@ -175,8 +175,9 @@ func (f formHandler) handle(p *pageRequest) error {
 	return f(p, sent)
 }
 
-// page contains the handlers of one path. If get or post is nil, the API serves that
-// method on a shared path. On other paths, the response is 405.
+// page contains the handlers of one path. A nil handler means that the page does not
+// serve that method. If the field shared is true, the API then serves the call.
+// Otherwise, the response is 405.
 type page struct {
 	get     handler
 	post    formHandler

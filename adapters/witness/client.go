@@ -21,13 +21,13 @@ type Trees interface {
 	// SignedHead returns the newest head of a mode's tree, with the arena's signature
 	// but without cosignatures.
 	SignedHead(mode string) ([]byte, error)
-	// Consistency returns the hashes of the consistency proof (RFC 6962) between the
-	// tree's sizes from and to. The parameter from must be greater than 0 and less than
-	// to.
+	// Consistency returns the hashes of the consistency proof (RFC 6962) between two
+	// sizes of the tree. The sizes must satisfy 0 < from < to.
 	Consistency(ctx context.Context, mode string, from, to uint64) ([][]byte, error)
 }
 
-// Options configure a Client. All fields are required; Witnesses may be empty.
+// Options configure a Client. All fields are required, except that Witnesses may be
+// empty.
 type Options struct {
 	Witnesses []Witness
 	Modes     []string

@@ -116,7 +116,7 @@ func (o orders) MaySeat(ctx context.Context) (bool, error) {
 	return true, o.secrets.Refresh(ctx)
 }
 
-// readyTime limits how long ready waits for the log.
+// readyTime limits how long the response of /ready waits for the log.
 const readyTime = time.Second
 
 // The method draining() reports whether the arena is draining. If the log does not

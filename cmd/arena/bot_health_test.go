@@ -26,8 +26,8 @@ import (
 	"hexarena/projections/matches"
 )
 
-// The type ailing is an arena in which the bot "dead" runs in its own process, and the
-// bot "striking" breaks the rules while strikes is set.
+// The type ailing is an arena in which the bot "dead" runs in its own process. The bot
+// "striking" breaks the rules while the field strikes is true.
 type ailing struct {
 	*testArena
 	t       *testing.T
@@ -86,7 +86,7 @@ func (a *ailing) shown(name string) string {
 	return command(a.t, append([]string{"bots", "show", name}, a.as(a.owner)...)...)
 }
 
-// as returns the flags with which a command acts as an owner.
+// s.as returns the flags that make a command act as an owner.
 func (s *testArena) as(o *demo.Owner) []string {
 	s.t.Helper()
 	file := filepath.Join(s.t.TempDir(), "key.pem")
@@ -96,7 +96,8 @@ func (s *testArena) as(o *demo.Owner) []string {
 	return []string{"--arena", s.base(), "--key", file, "--key-id", o.KeyID}
 }
 
-// told requires that the owner gets an event about a bot at the given time.
+// The method told() requires that the owner's events include one about a bot, with the
+// given type and time.
 func (a *ailing) told(kind string, b rest.Bot, at string) {
 	a.t.Helper()
 	p := launch(a.t, append([]string{"follow", "--all", "--json"}, a.as(a.owner)...)...)

@@ -35,8 +35,8 @@ type cause struct {
 	create   func(t testing.TB, name string) *testBot // if nil, newTestBot
 }
 
-// tablesOfCauses lists the causes that play at each table. Bots that use up the time of
-// a decision sit at different tables.
+// tablesOfCauses lists the causes for each table. At a table, each cause has a bot that
+// fails because of it. Bots that use up the time of a decision sit at different tables.
 func tablesOfCauses(tlsBot func(testing.TB, string) *testBot, expire func(*testing.T, *testBot)) [][]cause {
 	text := func(f func(decision) string) conduct {
 		return says(websocket.MessageText, func(d decision) []byte { return []byte(f(d)) })
@@ -100,8 +100,8 @@ func outOfRange(d decision) string {
 	return fmt.Sprintf(`{"id":%d,"action":%s}`, d.ID, action)
 }
 
-// lateBot answers each decision late. The channel asked is closed when the bot gets its
-// last request, and the channel sent when it has sent its last answer.
+// lateBot answers each decision late. It closes b.asked when it gets its last request,
+// and b.sent when it has sent its last answer.
 type lateBot struct {
 	by          time.Duration
 	asked, sent chan struct{}
@@ -156,7 +156,7 @@ func newCertificates(t *testing.T) *certificates {
 	return c
 }
 
-// bot serves the bot that the cause breaks.
+// The method bot() starts a bot that fails because of this cause.
 func (f *cause) bot(t *testing.T) *testBot {
 	create := f.create
 	if create == nil {

@@ -13,8 +13,8 @@ import (
 )
 
 // jumpsAfter is an environment variable for a process that was built with the code in
-// jumping. Its value is the delay, in milliseconds, after which the time of day
-// begins to jump.
+// the constant jumping. Its value is the delay, in milliseconds, after which the time
+// of day begins to jump.
 const jumpsAfter = "HEXARENA_TEST_CLOCK_JUMPS_AFTER"
 
 // jumping is code that the test adds to the time package. The process's time of day
@@ -91,8 +91,8 @@ func TestSoakClockJumps(t *testing.T) {
 	require.Contains(t, string(out), "--- PASS: TestClockJumpsCauseNoStrikes")
 }
 
-// overlay adds jumping to time.Now. It returns the path of the overlay file for the
-// go command.
+// overlay makes time.Now use the code in the constant jumping. It returns the path of
+// the overlay file for the go command.
 func overlay(t *testing.T, dir string) string {
 	t.Helper()
 	root, err := exec.Command("go", "env", "GOROOT").Output()

@@ -17,7 +17,7 @@ type action = map[string]any
 // can play a match again without the arena.
 type eager struct{ deeds map[int]deed } // by decision id
 
-// deed records the effects of one decision that later views do not show.
+// deed records those effects of one decision that are missing in later views.
 type deed struct {
 	turn               int
 	dev, offer, talked bool

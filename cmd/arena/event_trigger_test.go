@@ -10,7 +10,7 @@ import (
 
 // eventTrigger counts events that bots report from running matches: upgrades,
 // received requests and written answers. When the count reaches the chosen number,
-// the bot that reports that event calls fire.
+// the bot that reports that event calls the function fire().
 type eventTrigger struct {
 	mu   sync.Mutex
 	left int
@@ -18,8 +18,8 @@ type eventTrigger struct {
 	wait chan time.Time
 }
 
-// fireAfter makes the trigger call fire after the given number of events. It returns
-// after that call.
+// fireAfter waits until the given number of events have occurred and the trigger has
+// called the function fire().
 func (f *eventTrigger) fireAfter(t testing.TB, events int, fire func()) {
 	t.Helper()
 	fired := make(chan time.Time, 1)

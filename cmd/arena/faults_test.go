@@ -138,8 +138,8 @@ func allFaults() []fault {
 
 func thrice(detail string) []string { return []string{detail, detail, detail} }
 
-// The function contradicted() returns the penalty for a bot whose conduct is misplaced
-// or contrary.
+// The function contradicted() returns the penalty for a bot that answers with
+// misplaced() or contrary().
 func contradicted(kind string) penalty {
 	switch kind {
 	case "setup":

@@ -19,9 +19,9 @@ import (
 	"hexarena/projections/health"
 )
 
-// following is an owner whose events a process of `arena follow` handles. For each
-// event, its command appends a line to a file. If the file "kill" exists, the command
-// then kills the process, which has not stored its position yet.
+// The type following is a process of `arena follow` that handles an owner's events. For
+// each event, its command appends a line to a file. If the file "kill" exists, the
+// command then kills the process, which has not stored its position yet.
 type following struct {
 	*testArena
 	dir     string

@@ -81,8 +81,8 @@ func (s *testArena) finishedOnce() {
 	eventually(s.t, "a match is rated", func() bool { return len(s.list(matches.Completed)) > 0 })
 }
 
-// expensiveTargets lists the targets that cost the most CPU time relative to their
-// price in the rate limits (see "What calls cost" in docs/operations.md).
+// expensiveTargets lists the targets that cost the most CPU time, relative to how many
+// calls they count as (see "What calls cost" in docs/operations.md).
 func (s *testArena) expensiveTargets() []string {
 	id := s.list(matches.Completed)[0].ID
 	bot := s.list(matches.Completed)[0].Players[0].BotID

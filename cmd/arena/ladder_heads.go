@@ -27,8 +27,8 @@ type ladderHead struct {
 // because the first head includes all events that were in the log at startup. Two
 // heads of the same size are always identical.
 //
-// Play waits only for Publish. Code that sends heads to other parties follows Changed
-// and never delays play.
+// Play waits only for Publish. Code that sends heads to other parties waits for the
+// channel of Changed instead, so it never delays play.
 type ladderHeads struct {
 	log    signedLogReader
 	sign   func(mode string, size uint64, root []byte) (ladderHead, error)

@@ -39,7 +39,7 @@ func TestKill9KeepsTheGroupsOfStrangers(t *testing.T) {
 
 // killWhileChanging kills the node while a stranger creates and deletes groups: after
 // some of these changes, and during the next one. It then restarts the node, checks
-// the groups, and updates kept. It returns the number of acknowledged changes.
+// the groups, and updates the map kept. It returns the number of acknowledged changes.
 func (n *publicNode) killWhileChanging(from string, round, after int, kept map[string]bool) (changes int) {
 	n.t.Helper()
 	s, code, unknown := n.stranger(n.t, from), codes.OK, ""

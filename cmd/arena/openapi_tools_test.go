@@ -16,8 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Programs of other people read the arena's OpenAPI document: linters find no error by
-// their recommended rules, and generated clients compile and make signed calls.
+// Third-party programs read the arena's OpenAPI document. Linters with their
+// recommended rules find no errors in it. Generated clients compile and make signed
+// calls.
 func TestOtherProgramsUseTheOpenAPIDocument(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t, "--tick", "1h")
@@ -90,7 +91,7 @@ func (s *testArena) requireRegisters(t *testing.T, name string, client *exec.Cmd
 	require.Equal(t, []string{registered.ID}, said.Listed)
 }
 
-// npmTool returns the path of a program of npm that `make deps` installed.
+// npmTool returns the path of a program that `make deps` installed with npm.
 func npmTool(t *testing.T, name string) string {
 	t.Helper()
 	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))

@@ -184,7 +184,8 @@ func TestOperators(t *testing.T) {
 
 	suspendAndRestore(s)
 
-	// After the rotation, the arena starts only with the secrets that it had then.
+	// After the rotation, the arena has two secret seed keys. Its log lines contain
+	// neither of them, and no sign-in token, email address or URL.
 	secretKeys := s.seedKeys()
 	require.Len(t, secretKeys, 2)
 	logged := s.arena.err.String()

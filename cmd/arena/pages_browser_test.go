@@ -92,7 +92,7 @@ func (b *tab) hear(event any) {
 	}
 }
 
-// do requires that a series of steps succeeds.
+// The method do() requires that a series of steps succeeds.
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)

@@ -140,8 +140,8 @@ func (p *process) await(pattern string) []string {
 	return p.awaitIn(&p.out, 0, pattern)
 }
 
-// awaitLog waits until the log of the process matches a pattern. It ignores the log
-// before the byte offset from.
+// awaitLog waits until the log of the process matches a pattern. It ignores the first
+// bytes of the log, up to the offset in the parameter from.
 func (p *process) awaitLog(from int, pattern string) {
 	p.t.Helper()
 	p.awaitIn(&p.err, from, pattern)
@@ -202,8 +202,8 @@ func (t *transcript) String() string {
 	return t.text.String()
 }
 
-// eventually polls until a condition is true. It pauses between polls, because the
-// arena limits reads of matches to 120 a minute.
+// The function eventually() polls until a condition is true. It pauses between polls,
+// because the arena limits reads of matches to 120 a minute.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

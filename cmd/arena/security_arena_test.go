@@ -147,7 +147,7 @@ func (c *caller) elsewhere(at string) *caller {
 	return o
 }
 
-// member signs up another owner, with the link from the email.
+// The method member() signs up a new owner, with the link from the email.
 func (f *securityArena) member(t *testing.T) *caller {
 	t.Helper()
 	c := f.anonymous(t)
@@ -165,7 +165,7 @@ func (c *caller) signIn(mails *mailServer, address string) *reply {
 	return confirmed
 }
 
-// token requests a sign-in link and returns the token in the email.
+// The method token() requests a sign-in link and returns the token in the email.
 func (c *caller) token(mails *mailServer, address string) string {
 	c.t.Helper()
 	before := len(mails.to(address))
@@ -203,8 +203,8 @@ type reply struct {
 	json   map[string]any // nil if the body is not an object
 }
 
-// do makes a call. The body may be nil, a string, or a value to encode as JSON. do
-// signs the call before the functions in edit change it.
+// The method do() makes a call. The body may be nil, a string, or a value to encode as
+// JSON. The call is signed before the functions in edit change it.
 func (c *caller) do(method, target string, body any, edit ...func(*http.Request)) *reply {
 	c.t.Helper()
 	r, err := c.try(c.t.Context(), method, target, body, edit...)
@@ -212,7 +212,7 @@ func (c *caller) do(method, target string, body any, edit ...func(*http.Request)
 	return r
 }
 
-// try is like do, but for goroutines other than the test's.
+// The method try() is like do(), but for goroutines other than the test's.
 func (c *caller) try(ctx context.Context, method, target string, body any, edit ...func(*http.Request)) (*reply, error) {
 	req, err := c.request(ctx, method, target, body)
 	if err != nil {

@@ -302,8 +302,8 @@ func filteredPort(t *testing.T) string {
 	return ""
 }
 
-// tarpit accepts connections and calls serve for each connection. The channel ended
-// receives the result of each call.
+// tarpit accepts connections and calls the function serve() for each connection. It
+// sends the result of each call to the returned channel.
 func tarpit(t *testing.T, serve func(net.Conn) string) (at string, ended <-chan string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -424,7 +424,8 @@ func judgedAtEachDial(t *testing.T) {
 	require.Zero(t, dialled.Load(), "the arena called no bot")
 }
 
-// The method public() reads a page repeatedly until holds returns true for it.
+// The method public() reads a page repeatedly until the function holds() returns true
+// for it.
 func (f *securityArena) public(t *testing.T, path string, holds func(page string) bool) {
 	t.Helper()
 	eventually(t, path, func() bool { return holds(string(f.anonymous(t).do("GET", path, nil).is(200).body)) })

@@ -212,9 +212,9 @@ func (f *securityArena) fiveActiveBots(t *testing.T) {
 // revokes the credential still fits within the limit.
 const mostBefore = 300
 
-// flood makes calls as fast as it can, while the function end invalidates the caller's
-// credential. It returns the number of successful calls that began before end returned,
-// and the number of those that began later.
+// flood makes calls as fast as it can, while the function end() invalidates the
+// caller's credential. It returns two numbers of successful calls: those that began
+// before end() returned, and those that began later.
 func flood(t *testing.T, who *caller, end func()) (before, after int64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -14,8 +14,8 @@ import (
 )
 
 // A hostile bot sends the headers of its own upgrade request to other bots. A bot
-// that checks the recipient rejects them, but still plays in the arena's matches. A
-// bot that checks only the signature of the timestamp and the match accepts them.
+// that checks the recipient rejects them, but still plays in the arena's matches. If a
+// bot checks only the signature of the timestamp and the match, it accepts them.
 func TestSecurityRelay(t *testing.T) {
 	t.Parallel()
 	f := newSecurityArena(t, "--tick", "250ms")

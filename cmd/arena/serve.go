@@ -122,7 +122,8 @@ func open(ctx context.Context, c config, logger *slog.Logger) (*arena, error) {
 
 func (a *arena) onClose(f func() error) { a.closers = append(a.closers, f) }
 
-// close undoes open, in reverse order.
+// The method close() closes the parts that the function open() has opened, in reverse
+// order.
 func (a *arena) close() error {
 	var errs []error
 	for _, f := range slices.Backward(a.closers) {

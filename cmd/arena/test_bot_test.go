@@ -16,8 +16,8 @@ import (
 	"hexarena/domain/match"
 )
 
-// testBot is a bot for tests: a real server in the test's process. It plays like
-// eager unless it has a conduct, and it remembers the requests that it receives.
+// testBot is a bot for tests: a real server in the test's process. It remembers the
+// requests that it receives. If the field conduct is nil, it plays like the type eager.
 type testBot struct {
 	name    string
 	url     string

@@ -32,7 +32,8 @@ type trialArena struct {
 	ada  *demo.Owner
 }
 
-// trialFlags give good bots much time, and slow bots of the mode parley little time.
+// With trialFlags, bots have plenty of time in the mode standard, but only 1 s for a
+// decision in the mode parley. The slow bots play parley.
 var trialFlags = []string{"--tick", "250ms", "--decision-standard", "30s", "--decision-parley", "1s"}
 
 func newTrialArena(t *testing.T) *trialArena {
@@ -91,13 +92,13 @@ func (s *trialArena) try(bot string) (status int, out string) {
 	return p.cmd.ProcessState.ExitCode(), p.out.String() + p.err.String()
 }
 
-// slowly answers each decision of the mode parley after its deadline.
+// The function slowly() answers each decision 200 ms after its deadline.
 func slowly(ctx context.Context, conn *websocket.Conn, d decision) error {
 	pause(time.Duration(d.DeadlineMs)*time.Millisecond + 200*time.Millisecond)
 	return conn.Write(ctx, websocket.MessageText, d.answer)
 }
 
-// brokenly answers each decision with invalid JSON.
+// The function brokenly() answers each decision with invalid JSON.
 func brokenly(ctx context.Context, conn *websocket.Conn, _ decision) error {
 	return conn.Write(ctx, websocket.MessageText, []byte(`{"id":}`))
 }
@@ -176,8 +177,8 @@ func TestTrials(t *testing.T) {
 	s.stop()
 }
 
-// hides requires that nothing public contains the trials: no page, no export and no
-// log for analysts.
+// The method hides() requires that nothing public contains the trials: no page, no
+// export and no log for analysts.
 func (s *trialArena) hides(t *testing.T, trials []string) {
 	t.Helper()
 	traces := append([]string{"house-1", match.TrialPrefix, match.DetailsPrefix}, trials...)

@@ -59,7 +59,8 @@ func (q *quotas) spent() bool {
 	return false
 }
 
-// price returns, for each limit, how many calls a single call counts as on average.
+// price returns the average price of a call for each limit. A price of 3 means that the
+// call counts as three calls.
 func (q *quotas) price() map[string]float64 {
 	price := map[string]float64{}
 	for name, n := range q.used {
@@ -87,9 +88,9 @@ type share struct {
 }
 
 // worstMix returns the most expensive mix of calls that one address may make in a
-// minute without credentials. It ranks the kinds of calls by their CPU time, divided by their price in
-// the limit that covers all calls. Starting with the most expensive kind, it then
-// takes as many calls of each kind as the limits allow.
+// minute without credentials. It ranks the kinds of calls by their CPU time, divided by their price for the
+// limit on all calls. Starting with the most expensive kind, it then takes as many
+// calls of each kind as the limits allow.
 func worstMix(rows []callReport) (mix []share) {
 	left := map[string]float64{}
 	var costly []int

@@ -252,7 +252,8 @@ func openStream(ctx context.Context, caller *http.Client, url string) (*liveRead
 	return r, nil
 }
 
-// The method read() handles lines until enough returns true or the stream ends.
+// The method read() handles lines until the function enough() returns true or the
+// stream ends.
 func (r *liveReader) read(enough func() bool) error {
 	for !enough() && r.lines.Scan() {
 		if err := r.line(r.lines.Bytes()); err != nil {

@@ -31,8 +31,8 @@ type logCmd struct {
 	Dir     string  `help:"folder for the measured logs (default: a temporary folder)"`
 }
 
-// writersAtOnce lists how many streams, or Pebble writers, each step writes at the
-// same time.
+// writersAtOnce contains the number of writers in each step. In a step, that many
+// writers first write to Pebble, and then to the log, at the same time.
 var writersAtOnce = []int{1, 16, 64}
 
 // eventBytes is the size of an event's data and metadata together.

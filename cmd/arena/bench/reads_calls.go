@@ -48,7 +48,7 @@ func (b *readsBench) somePage(rng *rand.Rand) string {
 	}[rng.IntN(10)]
 }
 
-// measure makes the calls of each step. Meanwhile, matches end.
+// measure makes the calls of each step. During the calls, matches are played and rated.
 func (b *readsBench) measure(ctx context.Context, a *arena, r *sizeReport) (err error) {
 	b.history.log = a.log
 	r.StartS, r.LongMatch = a.startSeconds, b.long.state.Seq
@@ -76,7 +76,7 @@ func (b *readsBench) measure(ctx context.Context, a *arena, r *sizeReport) (err 
 	return err
 }
 
-// step makes the calls of a step. Meanwhile, matches end.
+// step makes the calls of a step. During the calls, matches are played and rated.
 func (b *readsBench) step(ctx context.Context, a *arena, all []*http.Client, s readStep) (readReport, error) {
 	urls := b.urls(a, s) // choose the paths before more matches are written
 	ending, stop := context.WithCancel(ctx)

@@ -48,8 +48,9 @@ var foreign = problem.Table{
 //
 //   - Calls to a host that the operator did not name, because any site can make its
 //     own name resolve to this machine. The operator's hosts are IP addresses,
-//     localhost, the host of address (the value of --admin-listen) and names. HTTP/1.0
-//     clients may omit the host. Browsers always send it.
+//     localhost, the hosts in the parameter names, and the host in the parameter
+//     address (the value of --admin-listen). HTTP/1.0 clients may omit the host.
+//     Browsers always send it.
 //   - Calls that a browser sends on behalf of another site's page. These include GET,
 //     because a GET starts a profile.
 //

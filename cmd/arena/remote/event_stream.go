@@ -31,7 +31,8 @@ const (
 var errQuiet = fmt.Errorf("the arena sent nothing for %s", quietTime)
 
 // eventStream reads a stream of server-sent events that needs the scope bots.read.
-// After a break, the next read continues after the record with the id last.
+// If the stream breaks, the next read continues after the record whose id is in the
+// field last.
 type eventStream struct {
 	*session
 	path   string

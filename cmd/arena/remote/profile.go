@@ -74,8 +74,8 @@ func loadProfile() (*profile, error) {
 	return p, nil
 }
 
-// at returns the credentials for an arena. The caller may change the credentials and
-// call save to store the change.
+// p.at returns the credentials for an arena. The caller may change the credentials and
+// call p.save to store the change.
 func (p *profile) at(base string) *credentials {
 	if p.Arenas[base] == nil {
 		p.Arenas[base] = new(credentials)

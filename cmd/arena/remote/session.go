@@ -143,8 +143,8 @@ func (s *session) callAs(ctx context.Context, credentials client.Options, r requ
 	return answer, s.explained(err)
 }
 
-// explained shows a refusal (see showRefusal). If the credentials are no longer valid,
-// it adds what to do.
+// The method explained() shows a refusal (see showRefusal). If the credentials are no
+// longer valid, the error that it returns also says what to do.
 func (s *session) explained(err error) error {
 	var refusal *client.Refusal
 	if !errors.As(err, &refusal) {

@@ -80,9 +80,9 @@ func (c *Cmd) verifyLadder(ctx context.Context, out, errOut io.Writer) error {
 	return err
 }
 
-// The checkpoint of the ladder's tree may be slightly older than the head of the
-// results. In that case, run recomputes the ladder again, up to ladderTries times in
-// all.
+// ladderTries limits how many times the method run() recomputes the ladder. A second
+// time is necessary if the checkpoint of the ladder's tree is older than the head of
+// the results.
 const ladderTries = 2
 
 // errLags means that the head of the results has more results than the ladder's tree
@@ -128,8 +128,8 @@ func (l *ladderCheck) run(ctx context.Context) error {
 	return nil
 }
 
-// The method open() opens the log and the arena that the flags name. If no flag names
-// one, it opens the default arena. Always call closeLog.
+// The method open() opens the log and the arena that the flags name. If the flags name
+// neither, it opens the default arena. Always call closeLog.
 func (l *ladderCheck) open(ctx context.Context) (closeLog func(), err error) {
 	if l.log, closeLog, err = openLog(ctx, l.EventStore); err == nil {
 		err = l.openArena(ctx)
