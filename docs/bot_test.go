@@ -87,8 +87,9 @@ func startBot(t *testing.T, bot *exec.Cmd) runningBot {
 	return runningBot{strings.TrimSpace(url), bot.Dir}
 }
 
-// plays has a bot play in every seat of a table, and returns how the match ended.
-// It requires that no answer is rejected, and that the bot sends its nonces.
+// The function plays() lets a bot play in every seat of a table, and returns how the
+// match ended. It requires that no answer is rejected, and that the bot sends its
+// nonces.
 func plays(t *testing.T, bot runningBot, seats int) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

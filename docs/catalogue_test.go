@@ -49,7 +49,7 @@ func fieldsOf(t reflect.Type, prefix string) (all []field) {
 	return all
 }
 
-// encodes reports whether a type defines its own JSON encoding.
+// The function encodes() reports whether a type defines its own JSON encoding.
 func encodes(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(marshaler) || p.Implements(textMarshaler)

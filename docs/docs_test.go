@@ -41,7 +41,8 @@ func section(t *testing.T, page, heading string) string {
 	return rest
 }
 
-// firsts returns the first group of every match.
+// firsts finds all matches of a regular expression, and returns the first group of
+// each.
 func firsts(pattern, text string) []string {
 	var all []string
 	for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
@@ -50,8 +51,8 @@ func firsts(pattern, text string) []string {
 	return all
 }
 
-// The tables list every code of a fault or a malformed answer that the program
-// uses.
+// The tables list every code that the program uses for a fault or for a malformed
+// answer.
 func TestEveryFaultIsListed(t *testing.T) {
 	page := read(t, "protocol.md")
 	for heading, file := range map[string]string{"### Malformed answers": "malformed.go", "### Faults": "fault.go"} {
@@ -120,8 +121,8 @@ func flagsOf(t *testing.T, file string, structs ...string) map[string]string {
 	return flags
 }
 
-// dashed returns a flag's name in the form in which the parser prints it:
-// NodeListen becomes node-listen.
+// The function dashed() returns a flag's name in the form in which the parser prints
+// it: NodeListen becomes node-listen.
 func dashed(field string) string {
 	var b strings.Builder
 	for i, r := range field {

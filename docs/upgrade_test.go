@@ -19,9 +19,9 @@ import (
 // arenaKey is the key of the arena that calls the bots.
 var arenaKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{3}, ed25519.SeedSize))
 
-// The bots of the quick start accept the upgrades that the arena signed for them,
-// and no others. If ARENA_RECIPIENT is not set, a bot uses the address that it
-// prints as its host.
+// The bots of the quick start accept the upgrades that the arena signed for them, and
+// no others. If ARENA_RECIPIENT is not set, the recipient's host must be the address
+// that the bot prints.
 func TestTheQuickStartsBotsAcceptOnlyTheArena(t *testing.T) {
 	for name, build := range map[string]func(*testing.T) *exec.Cmd{"Python": pythonBot, "Go": goBot, "TypeScript": typeScriptBot} {
 		t.Run(name, func(t *testing.T) {
@@ -86,8 +86,8 @@ var signedHeaders = []string{
 	"x-arena-timestamp", "x-arena-match", "x-arena-recipient", "x-arena-commitment", "x-arena-beacon-round", "x-arena-log-index",
 }
 
-// upgrade returns the headers of an upgrade that the arena signs for a recipient.
-// more contains additional headers, as alternating names and values.
+// upgrade returns the headers of an upgrade that the arena signs for a recipient. The
+// parameter more contains additional headers, as alternating names and values.
 func upgrade(recipient string, more ...string) http.Header {
 	h := http.Header{}
 	h.Set("x-arena-timestamp", stamp(0))
@@ -108,10 +108,11 @@ func upgrade(recipient string, more ...string) http.Header {
 	return h
 }
 
-// stamp returns the timestamp of the moment that was the given duration ago.
+// stamp returns the current timestamp minus the given duration.
 func stamp(ago time.Duration) string { return fmt.Sprint(time.Now().Add(-ago).UnixMilli()) }
 
-// dialed opens a socket to a bot with the given headers, and returns the status.
+// The function dialed() opens a socket to a bot with the given headers, and returns the
+// status.
 func dialed(t *testing.T, url string, h http.Header) int {
 	t.Helper()
 	line, answer, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{HTTPHeader: h})

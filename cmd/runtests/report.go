@@ -230,7 +230,7 @@ func (r *report) excerpts() string {
 	return text.String()
 }
 
-// summary returns one line with the result of counts and the reasons for skipped
+// summary returns one line with the result of counts() and the reasons for skipped
 // tests.
 func (r *report) summary() string {
 	var reasons []string

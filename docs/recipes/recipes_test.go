@@ -65,7 +65,8 @@ func appendTen(t *testing.T, address string, streams ...string) {
 	}
 }
 
-// cached returns a path in the folder that `make deps` and `make clients` fill.
+// The function cached() returns a path in the folder that `make deps` and `make
+// clients` fill.
 func cached(t *testing.T, path ...string) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()

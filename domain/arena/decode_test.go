@@ -10,7 +10,7 @@ import (
 	"hexarena/domain/arena"
 )
 
-// stored lists every event with the name and the JSON that the log stores.
+// The variable stored lists every event with the name and the JSON that the log stores.
 // These names and this JSON must never change.
 var stored = []struct {
 	decode func(string, []byte) (arena.Event, error)
@@ -71,7 +71,8 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that every event that decodes survives a round trip through JSON.
+// FuzzDecode checks that every event that can be decoded survives a round trip through
+// JSON.
 func FuzzDecode(f *testing.F) {
 	for _, s := range stored {
 		f.Add(s.name, []byte(s.data))

@@ -7,10 +7,10 @@ func (k Keys) Unpublished() []SeedKey {
 	return slices.DeleteFunc(slices.Clone(k.Seeds), func(s SeedKey) bool { return !s.Retired || s.Revealed != nil })
 }
 
-// Publish returns events that publish retired seed keys. It skips a key if the key
-// is missing from the secrets or an unfinished match still needs it. The function
-// held returns a key from the secrets by its id. The set needed contains the ids of
-// the keys that unfinished matches use.
+// Publish returns events that publish retired seed keys. It skips a key if the key is
+// missing from the secrets or an unfinished match still needs it. The function held()
+// returns a key from the secrets by its id. The parameter needed is the set of the ids
+// of the keys that unfinished matches use.
 func (k Keys) Publish(held func(id string) ([]byte, bool), needed map[string]bool) []Event {
 	var events []Event
 	for _, s := range k.Unpublished() {

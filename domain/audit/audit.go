@@ -151,14 +151,14 @@ func (a *audit) made(name string, n int) {
 
 func (a *audit) skipped(name, because string) { a.check(name).Because = because }
 
-// differs sets the difference to report, unless one is already set.
+// The method differs() sets the difference to report, unless one is already set.
 func (a *audit) differs(check string, seq int, log, follows string) {
 	if a.difference == nil {
 		a.difference = &Difference{check, seq, log, follows}
 	}
 }
 
-// compare compares one value of the record outside its replay.
+// compare compares a value that is in the record but not in its replay.
 func (a *audit) compare(check, log, follows string) {
 	if a.difference != nil {
 		return

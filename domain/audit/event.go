@@ -50,9 +50,9 @@ func seatOrNobody(seat *int) int {
 	return *seat
 }
 
-// readEvent reads an event of a replay. Unknown fields are errors, because the
-// audit cannot check their values. The parameter before is the valid time of the
-// previous event. It is empty for the first event.
+// readEvent reads an event of a replay. Unknown fields are errors, because the audit
+// cannot check their values. The parameter before is the time of the previous event,
+// which is already known to be valid. It is empty for the first event.
 func readEvent(r *strictjson.Reader, before string) event {
 	e := event{seat: nobody}
 	var data string

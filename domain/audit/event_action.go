@@ -9,7 +9,7 @@ import (
 	"hexarena/domain/strictjson"
 )
 
-// played is an action event with its parsed action.
+// The type played is an action event with its parsed action.
 type played struct {
 	match.ActionPlayed
 	answer match.Answer
@@ -45,9 +45,9 @@ func sameText(action, sent []byte) bool {
 	return json.Compact(&b, action) == nil && bytes.Equal(b.Bytes(), sent)
 }
 
-// isDefault reports whether p is the expected default. The fields of its action may
-// be in a different order. isDefault also compares the lengths of the JSON, which
-// shows an extra field such as talk.
+// isDefault reports whether p is the expected default. The fields of its action may be
+// in a different order. isDefault also compares the lengths of the JSON, to notice an
+// extra field such as talk.
 func (p *played) isDefault(want match.ActionPlayed) bool {
 	if !p.whole || !p.Default || p.Seat != want.Seat || p.Decision != want.Decision || p.Kind != want.Kind ||
 		p.ElapsedMs != nil || p.Collected != nil || len(p.answer.Sent) != len(want.Action) {

@@ -16,7 +16,7 @@ import (
 
 type object = map[string]any
 
-// forged is a record that a test changes.
+// The type forged is a record that a test changes.
 type forged struct{ object }
 
 func open(t testing.TB, record []byte) forged {
@@ -38,9 +38,8 @@ func (f forged) is(i int, k string) bool {
 	return i >= 0 && i < len(f.replay()) && f.event(i)["kind"] == k
 }
 
-// find returns the index of the first event of the given kind whose data passes the
-// function fits. It returns -1 if there is no such event. If fits is nil, all data
-// passes.
+// find returns the index of the first event of the given kind, or -1 if there is none.
+// If fits is not nil, find skips each event for whose data fits() returns false.
 func (f forged) find(kind string, fits func(d object) bool) int {
 	return slices.IndexFunc(f.replay(), func(e any) bool {
 		return e.(object)["kind"] == kind && (fits == nil || fits(e.(object)["data"].(object)))
@@ -88,9 +87,9 @@ func number(v any) int {
 	return n
 }
 
-// forgery is one kind of tampering. Its function forge changes a record and returns
-// the seq at which the audit must find the change. The seq is 0 for the record
-// itself, or -1 if the forgery does not apply.
+// forgery is one kind of tampering. Its function forge() changes a record and returns
+// the seq at which the audit must find the change. The seq is 0 for the record itself,
+// or -1 if the forgery does not apply.
 type forgery struct {
 	name   string
 	forge  func(f forged) int
@@ -108,7 +107,7 @@ func on(i int, forge func()) int {
 	return i + 1
 }
 
-// The function behind() is like "on", but for a forgery that the audit finds only n
+// The function behind() is like on(), but for a forgery that the audit finds only n
 // events later.
 func behind(n, i int, forge func()) int {
 	if i < 0 {

@@ -14,10 +14,10 @@ import (
 	"hexarena/domain/seed"
 )
 
-// The method seat checks a seating. Every table must have four bots, but the last
-// one may have three. No bot may be in another match, and the bots must be in
-// descending order of rating. If the event lists its candidates, seat also repeats
-// the arena's decision.
+// The method seat() checks a seating. Every table must have four bots, but the last one
+// may have three. No bot may be in another match, and the bots must be in descending
+// order of rating. If the event lists its candidates, the method also repeats the
+// arena's decision.
 func (l *Ladder) seat(e ladder.TablesSeated, at time.Time) *LadderDifference {
 	if d := l.tables(e); d != nil {
 		return d
@@ -109,8 +109,8 @@ func (l *Ladder) repeat(e ladder.TablesSeated) *LadderDifference {
 	return nil
 }
 
-// The method candidates requires that every listed candidate is free and rested,
-// and that the candidates are listed in the same order as in want.
+// The method candidates() requires that every listed candidate is free and rested. The
+// candidates must be in the same order as in the parameter want.
 func (l *Ladder) candidates(e, want ladder.TablesSeated, t ladder.Tick) *LadderDifference {
 	if e.RestMs < 0 {
 		return differ("", fmt.Sprintf("a rest of %d ms", e.RestMs), "a rest of 0 ms or more")
@@ -153,7 +153,7 @@ func idAt(e ladder.TablesSeated, i int) string {
 	return e.Tables[i].MatchID
 }
 
-// The method round checks the beacon round that a seating names. The round must
+// The method round() checks the beacon round that a seating names. The round must
 // belong to a trusted chain, and must not have existed at the tick.
 func (l *Ladder) round(e ladder.TablesSeated) *LadderDifference {
 	if e.Beacon == nil || len(l.Beacons) == 0 {
@@ -173,8 +173,8 @@ func (l *Ladder) round(e ladder.TablesSeated) *LadderDifference {
 	return nil
 }
 
-// The method warnings counts the suspicious properties of a seating that follows
-// the rules.
+// The method warnings() counts the suspicious properties of a seating that follows the
+// rules.
 func (l *Ladder) warnings(e ladder.TablesSeated, at time.Time) {
 	if e.Tick.Before(l.tick) {
 		l.warn(Backdated)
@@ -201,9 +201,8 @@ func (l *Ladder) warn(kind string) {
 	l.Totals.Warnings[kind] = w
 }
 
-// The method commitments recomputes the commitments of tables whose seed key is
-// published. A voided match has no record, so this is the only check of its
-// commitment.
+// The method commitments() recomputes the commitments of tables whose seed key is
+// published. A voided match has no record, so this is the only check of its commitment.
 func (l *Ladder) commitments(e ladder.TablesSeated) *LadderDifference {
 	if l.SeedKeys == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"hexarena/domain/ladder"
 )
 
-// stored is an event as a ladder's stream stores it.
+// The type stored is an event as a ladder's stream stores it.
 type stored struct {
 	at   time.Time
 	name string

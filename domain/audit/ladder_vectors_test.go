@@ -193,8 +193,8 @@ func (v *ladderVectors) addForgeries(t testing.TB) {
 	add("a void of a match that was not seated", mixed, void, func(o object) { o["match"] = "4c31cec2-74ae-5613-8a75-de38fcafde6c" })
 }
 
-// The method missing() finds a bot of the first ladder that a seating does not list,
-// and returns it as a candidate.
+// The method missing() returns a candidate from the first event of the first ladder.
+// The given seating does not list this candidate.
 func (v *ladderVectors) missing(t testing.TB, seating object) object {
 	t.Helper()
 	begin := open(t, []byte(v.Ladders[0].Events[0].Data)).object

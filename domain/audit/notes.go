@@ -66,7 +66,7 @@ func readNumber(r *strictjson.Reader) *uint64 {
 	return &n
 }
 
-// The method notes compares the record with an owner's notes of this match.
+// The method notes() compares the record with an owner's notes of this match.
 func (a *audit) notes() {
 	if a.evidence.Notes == nil {
 		a.skipped(CheckNonces, "no owner's notes were given")

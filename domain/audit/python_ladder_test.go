@@ -44,7 +44,7 @@ func signedBeacon() *sample.Beacon {
 	}}
 }
 
-// whole is a ladder with its records, as an arena serves them.
+// The type whole is a ladder with its records, as an arena serves them.
 type whole struct {
 	*sample.Arena
 
@@ -55,9 +55,10 @@ type whole struct {
 }
 
 // playWhole plays a ladder until a number of matches are rated. The ladder contains
-// ties, strikes, missed matches, reactivated bots, aborts for both reasons, and
-// matches that were voided because their beacon round did not appear. If every is
-// n, the files contain only every n-th record, starting with the first one.
+// ties, strikes, missed matches, reactivated bots, aborts for both reasons, and matches
+// that were voided because their beacon round did not appear. The parameter every says
+// which records the files contain: 1 means all of them, and n means every n-th one,
+// starting with the first.
 func playWhole(t testing.TB, rated, every int) *whole {
 	t.Helper()
 	w := &whole{dir: t.TempDir(), beacon: signedBeacon()}

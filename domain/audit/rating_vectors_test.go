@@ -144,7 +144,8 @@ type stepwise struct {
 	t, c       float64
 }
 
-// pick returns the parameter "with" if s equals changed. Otherwise it returns value.
+// The method pick() returns the parameter "with" if s and changed are the same step.
+// Otherwise it returns value.
 func (s step) pick(changed step, with, value float64) float64 {
 	if s == changed {
 		return with
@@ -152,7 +153,8 @@ func (s step) pick(changed step, with, value float64) float64 {
 	return value
 }
 
-// order returns 0 … n−1, in reverse order if s equals changed.
+// The method order() returns 0 … n−1, in reverse order if s and changed are the same
+// step.
 func (s step) order(changed step, n int) []int {
 	order := make([]int, n)
 	for i := range order {

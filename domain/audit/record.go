@@ -86,7 +86,7 @@ func Parse(text []byte) (*Record, error) {
 	return rec, rec.consistent()
 }
 
-// consistent rejects a record that cannot be recomputed at all.
+// The method consistent() rejects a record that cannot be recomputed at all.
 func (r *Record) consistent() error {
 	switch {
 	case r.Status != completed && r.Status != aborted && r.Status != running:
@@ -149,8 +149,8 @@ func readRound(r *strictjson.Reader) *beacon.Round {
 	return b
 }
 
-// readReplay reads the events up to the first invalid one. It describes the
-// invalid event in flaw, and skips the rest.
+// readReplay reads the events up to the first invalid one. It describes the invalid
+// event in r.flaw, and skips the rest.
 func (r *Record) readReplay(in *strictjson.Reader) {
 	in.Array(func() {
 		raw := in.Raw()

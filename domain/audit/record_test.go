@@ -12,7 +12,8 @@ import (
 	"hexarena/domain/audit/sample"
 )
 
-// small returns the short record of a match that was aborted in its first turns.
+// The function small() returns the short record of a match that was aborted in its
+// first turns.
 func small(t testing.TB) []byte {
 	t.Helper()
 	for chance := uint64(1); ; chance++ {

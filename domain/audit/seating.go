@@ -101,7 +101,7 @@ func (a *audit) beacon(p *match.Proof) {
 	a.round(p.Beacon, s)
 }
 
-// The method round checks that a beacon round belongs to a trusted chain, that the
+// The method round() checks that a beacon round belongs to a trusted chain, that the
 // chain signed it, and that it did not exist at the tick.
 func (a *audit) round(r *beacon.Round, s *Seating) {
 	if len(a.evidence.Beacons) == 0 {
@@ -133,7 +133,7 @@ func (a *audit) round(r *beacon.Round, s *Seating) {
 	a.made(CheckBeacon, 1)
 }
 
-// trusted returns the trusted chain to which a named round belongs.
+// The function trusted() returns the trusted chain to which a named round belongs.
 func trusted(chains []Beacon, n beacon.Named) (*Beacon, *Difference) {
 	i := slices.IndexFunc(chains, func(b Beacon) bool { return b.Hash == n.Chain })
 	if i >= 0 {

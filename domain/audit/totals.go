@@ -17,7 +17,7 @@ func (w *walk) thinkingTimes() {
 	w.compare(CheckThinking, inJSON(r.thinking), inJSON(w.thinking[:len(r.players)]))
 }
 
-// The method totals compares the other fields of the record with its replay.
+// The method totals() compares the other fields of the record with its replay.
 func (a *audit) totals() {
 	r := a.record
 	for i, p := range r.players {
@@ -36,8 +36,7 @@ func (a *audit) totals() {
 	a.placements(last)
 }
 
-// The method placements compares the players' placements with those in the end
-// event.
+// The method placements() compares the players' placements with those in the end event.
 func (a *audit) placements(last event) {
 	end, _ := last.data.(match.GameEnded)
 	for i, p := range a.record.players {

@@ -225,8 +225,8 @@ func aHex(f forged) int {
 	return -1
 }
 
-// smallest returns the first record of at most the given length that contains all the
-// words.
+// The function smallest() returns the first record of at most the given length that
+// contains all the words.
 func smallest(t testing.TB, o sample.Options, most int, words []string) []byte {
 	t.Helper()
 	for o.Chance = 1; o.Chance < 3000; o.Chance++ {

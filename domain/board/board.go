@@ -183,5 +183,5 @@ func layEdges() {
 	}
 }
 
-// put replaces the first None in a list with id.
+// put stores id in a list, in place of the first None.
 func put(list *[3]uint8, id uint8) { list[slices.Index(list[:], None)] = id }

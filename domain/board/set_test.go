@@ -74,8 +74,8 @@ func edgeSet(ids []uint8) (s board.EdgeSet, in map[uint8]bool) {
 	return s, in
 }
 
-// requireAscending requires that next yields each id of in once, in ascending
-// order.
+// requireAscending requires that next() yields each id of the given set once, in
+// ascending order.
 func requireAscending(t *rapid.T, in map[uint8]bool, next func() (uint8, bool)) {
 	last, n := -1, 0
 	for id, more := next(); more; id, more = next() {

@@ -6,7 +6,8 @@ import (
 	"hexarena/domain/board"
 )
 
-// broken describes what is wrong with a state. It returns "" for a valid state.
+// The function broken() describes what is wrong with a state. It returns "" for a valid
+// state.
 func broken(s *State) string {
 	devs := int(s.Deck)
 	for seat := range uint8(MaxSeats) {

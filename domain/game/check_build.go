@@ -24,7 +24,7 @@ func (s *State) checkSetup(a Action) *Illegal {
 	return nil
 }
 
-// crowded returns the rule that forbids a settlement on a vertex.
+// The method crowded() returns the rule that forbids a settlement on a vertex.
 func (p *Public) crowded(v uint8) *Illegal {
 	if owner := p.townAt(v); owner != board.None {
 		return illegal(ReasonVertexTaken, "a town of seat %d stands on vertex %d", owner, v)
@@ -85,8 +85,8 @@ func (p *Public) checkRoadsLeft(seat uint8, n int) *Illegal {
 	return nil
 }
 
-// unreachable returns the rule that forbids a seat from building a road on an
-// edge.
+// The method unreachable() returns the rule that forbids a seat from building a road on
+// an edge.
 func (p *Public) unreachable(seat, e uint8) *Illegal {
 	if owner := p.roadAt(e); owner != board.None {
 		return illegal(ReasonEdgeTaken, "a road of seat %d lies on edge %d", owner, e)

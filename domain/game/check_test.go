@@ -12,8 +12,8 @@ import (
 	"hexarena/domain/board"
 )
 
-// rich is a game of four seats on seat 0's turn, in which seat 0 can do nearly
-// everything.
+// The variable rich is a game of four seats on seat 0's turn, in which seat 0 can do
+// nearly everything.
 //
 // Seat 0 has a settlement on vertex 18 with roads 18-13-8 and 18-24, and a city on 47,
 // which is a lumber port. Seat 1 has settlements on 30 and 20 with roads 30-35 and

@@ -2,8 +2,8 @@ package game
 
 import "hexarena/domain/board"
 
-// Act folds an action that a seat played. collected is the number of cards that
-// each seat lost to a PlayEmbargo. For other actions, Act ignores collected.
+// Act folds an action that a seat played. The parameter collected is the number of
+// cards that each seat lost to a PlayEmbargo. For other actions, Act ignores collected.
 // Act never rejects an action.
 func (p *Public) Act(seat uint8, a Action, collected [MaxSeats]uint16) {
 	p.rolled = false

@@ -86,7 +86,7 @@ func (m *menu) add(t Type, n int) {
 	m.total += n
 }
 
-// coastal holds the vertices at which only two edges meet.
+// The variable coastal holds the vertices at which only two edges meet.
 var coastal = func() (set board.VertexSet) {
 	for v := range uint8(board.Vertices) {
 		if board.VertexEdges[v][2] == board.None {

@@ -109,7 +109,7 @@ func (p *Public) Rate(seat uint8, give board.Resource) uint16 {
 	return uint16(p.net.rates[seat][give])
 }
 
-// The method rivals returns the vertices of the towns of all other seats.
+// The method rivals() returns the vertices of the towns of all other seats.
 func (p *Public) rivals(seat uint8) board.VertexSet {
 	var towns board.VertexSet
 	for other := range p.Seats {

@@ -9,9 +9,9 @@ const (
 	minArmy = 3
 )
 
-// longestRoad returns the length of the longest trail over roads. A trail uses
-// each edge at most once and may visit a vertex many times. It may end at a
-// vertex in stops, but not pass through one.
+// longestRoad returns the length of the longest trail over roads. A trail uses each
+// edge at most once and may visit a vertex many times. It may end at a vertex of the
+// set stops, but not pass through one.
 func longestRoad(roads board.EdgeSet, stops board.VertexSet) uint8 {
 	longest := uint8(0)
 	var laid board.EdgeSet
@@ -58,8 +58,8 @@ func oneWay(roads board.EdgeSet, stops board.VertexSet, from uint8) uint8 {
 	return longest
 }
 
-// rightful returns the seat that should hold an award, or board.None. The result
-// depends on the current holder, and is stable: once the returned seat holds the
+// The method rightful() returns the seat that should hold an award, or board.None. The
+// result depends on the current holder, and is stable: once the returned seat holds the
 // award, rightful returns the same seat.
 func (p *Public) rightful(a Award) uint8 {
 	if a == LargestArmy {
@@ -68,9 +68,9 @@ func (p *Public) rightful(a Award) uint8 {
 	return strongest(&p.net.trails, minRoad, p.Holders[a])
 }
 
-// strongest returns the holder if no other seat is stronger. Otherwise it returns the
-// strongest seat, or board.None on a tie. It never returns a seat whose strength is
-// below least.
+// The function strongest() returns the holder if no other seat is stronger. Otherwise
+// it returns the strongest seat, or board.None on a tie. It never returns a seat whose
+// strength is below the parameter least.
 func strongest(strength *[MaxSeats]uint8, least, holder uint8) uint8 {
 	most, first, tied := uint8(0), uint8(board.None), false
 	for seat, n := range strength {

@@ -5,8 +5,8 @@ import (
 	"hexarena/domain/seed"
 )
 
-// plain is a legal board that is easy to read: resources in rows, tokens in
-// ascending order, the desert last.
+// The variable plain is a legal board that is easy to read: resources in rows, tokens
+// in ascending order, the desert last.
 var plain = board.Layout{
 	Resources: [board.Hexes]board.Resource{
 		board.Brick, board.Lumber, board.Wool,
@@ -28,7 +28,7 @@ func newPlain(seats int) State {
 // The functions below put a game directly into the state that a test needs, even a
 // state that no legal game can reach.
 
-// given is a change to a state.
+// The type given is a change to a state.
 type given func(*State)
 
 func after(s State, changes ...given) State {
@@ -63,7 +63,7 @@ func cities(seat uint8, vertices ...uint8) given {
 	}
 }
 
-// The function roads lays a seat's roads along a walk over vertices.
+// The function roads() lays a seat's roads along a walk over vertices.
 func roads(seat uint8, walk ...uint8) given {
 	return func(s *State) {
 		for i := range len(walk) - 1 {
@@ -97,8 +97,8 @@ func bought(seat uint8, cards DevCards) given {
 
 func bandit(hex uint8) given { return func(s *State) { s.Bandit = hex } }
 
-// rolled begins a seat's turn with a roll, and stops before the seat's first
-// decision.
+// The function rolled() begins a seat's turn with a roll, and stops before the seat's
+// first decision.
 func rolled(seat uint8, turn uint16, one, two uint8) given {
 	return func(s *State) {
 		s.Phase, s.scored = PhaseMain, turn
@@ -106,7 +106,7 @@ func rolled(seat uint8, turn uint16, one, two uint8) given {
 	}
 }
 
-// acted plays an action and its consequences.
+// The function acted() plays an action and its consequences.
 func acted(seat uint8, a Action) given {
 	return func(s *State) {
 		s.Act(seat, a)

@@ -163,8 +163,8 @@ func (p *script) play(seat uint8, words []string) ([]string, error) {
 	return p.follow(out), nil
 }
 
-// follow plays the consequences. It appends them and the decisions owed after
-// them to out.
+// follow plays the consequences. It appends their descriptions to the parameter out,
+// and then the decisions owed after them.
 func (p *script) follow(out []string) []string {
 	for c, more := p.Next(); more; c, more = p.Next() {
 		before := p.State

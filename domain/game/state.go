@@ -154,9 +154,9 @@ func (s *State) Default(seat uint8) Action {
 // surplus returns how many cards a seat must discard.
 func (s *State) surplus(seat uint8) int { return int(s.HandCounts[seat]) / 2 }
 
-// largest chooses n cards of a hand one by one, each from the pile that is the
-// largest at that point. If several piles are equally large, it chooses the
-// first one in the order of resources.
+// The method largest() chooses n cards of a hand one by one, each from the pile that is
+// the largest at that point. If several piles are equally large, it chooses the first
+// one in the order of resources.
 func (s *State) largest(seat uint8, n int) Cards {
 	hand, taken := s.Hands[seat], Cards{}
 	for range n {

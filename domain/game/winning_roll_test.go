@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A spectator who folds a win at the roll ends with the hands from before the roll,
-// whether or not the winner's points are public.
+// A spectator folds a game that is won at the roll. At the end, the hands are the same
+// as before the roll, whether or not the winner's points are public.
 func TestSpectatorsOfAWinningRoll(t *testing.T) {
 	for _, winner := range []struct{ name, points string }{
 		{"public points", "city 1 0 11 18 33 3"},

@@ -42,9 +42,9 @@ type Match struct {
 	Aborted     bool   `json:"aborted,omitempty"`
 }
 
-// counts reports whether the state depends on the match. An open match counts once the
-// bot is unreachable in it. An aborted match counts only if the bot resigned in it.
-// Otherwise, an aborted match does not show whether the bot works.
+// The method counts() reports whether the state depends on the match. An open match
+// counts once the bot is unreachable in it. An aborted match counts only if the bot
+// resigned in it. Otherwise, an aborted match does not show whether the bot works.
 func (m Match) counts() bool {
 	switch {
 	case m.Unreachable:
@@ -132,8 +132,8 @@ func (b Bot) Recent() (r Recent) {
 	return r
 }
 
-// TimedOut folds a strike for a timeout. failed is the number of the bot's latest
-// decisions in a row for which no dial succeeded.
+// TimedOut folds a strike for a timeout. The parameter failed is the number of the
+// bot's latest decisions in a row for which no dial succeeded.
 func (b *Bot) TimedOut(matchID string, e match.DecisionTimedOut, seq, failed int, at time.Time) {
 	m := b.open(matchID)
 	m.Timeouts++

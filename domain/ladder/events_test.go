@@ -98,8 +98,8 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that every event that decodes has exactly one stored form and can
-// be folded.
+// FuzzDecode checks that every event that can be decoded has exactly one stored form
+// and can be folded.
 func FuzzDecode(f *testing.F) {
 	for _, e := range samples() {
 		data, err := json.Marshal(e)

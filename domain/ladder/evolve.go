@@ -61,8 +61,8 @@ func (l Ladder) voided(e MatchVoided, at time.Time) {
 	l.closeMatch(e.MatchID)
 }
 
-// bot returns a pointer to the ladder's state of a bot. If the bot has no state
-// yet, bot adds one.
+// The method bot() returns a pointer to the ladder's state of a bot. If the bot has no
+// state yet, the method adds one.
 func (l Ladder) bot(id string) *Bot {
 	b := l.bots[id]
 	if b == nil {
@@ -72,7 +72,7 @@ func (l Ladder) bot(id string) *Bot {
 	return b
 }
 
-// leave frees b from a match and begins b's rest.
+// The method leave() removes b from a match and begins b's rest.
 func (b *Bot) leave(match string, at time.Time) {
 	if b.Match == match {
 		b.Match = ""

@@ -27,8 +27,8 @@ type Result struct {
 	Missed    bool
 }
 
-// Finish completes a match and rates its bots. results holds one result for each bot,
-// in any order.
+// Finish completes a match and rates its bots. The parameter results holds one result
+// for each bot, in any order.
 func (l Ladder) Finish(matchID string, results []Result) ([]Event, error) {
 	m, err := l.unfinished(matchID)
 	if err != nil {
@@ -41,7 +41,7 @@ func (l Ladder) Finish(matchID string, results []Result) ([]Event, error) {
 	return []Event{RatingsChanged{MatchID: matchID, Seats: l.rate(ordered)}}, nil
 }
 
-// Void ends a match without ratings. why is WhyWallClock, WhyOperator or
+// Void ends a match without ratings. The parameter why is WhyWallClock, WhyOperator or
 // WhyBeacon.
 func (l Ladder) Void(matchID, why string) ([]Event, error) {
 	if why != WhyWallClock && why != WhyOperator && why != WhyBeacon {
@@ -65,7 +65,8 @@ func (l Ladder) unfinished(matchID string) (match, error) {
 	}
 }
 
-// rate returns the rated seats for results, which must be in table order.
+// rate returns the rated seats for the results of a match. The results must be in table
+// order.
 func (l Ladder) rate(results []Result) []RatedSeat {
 	before := make([]rating.Rating, len(results))
 	placements := make([]int, len(results))

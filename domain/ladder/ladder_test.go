@@ -29,8 +29,8 @@ func tick(now time.Time) Tick {
 	return Tick{Now: now, Rest: restOfTests, PlatformKey: "cGxhdGZvcm0=", SeedKeyID: "k1", SeedKey: []byte("seed key of tests")}
 }
 
-// registered makes candidates, each registered one second after the previous
-// one.
+// The function registered() makes candidates, each registered one second after the
+// previous one.
 func registered(ids ...string) []Candidate {
 	all := make([]Candidate, len(ids))
 	for i, id := range ids {

@@ -23,8 +23,8 @@ type Streak struct {
 	Since  time.Time // end of the first missed match; zero if the bot missed no match
 }
 
-// played updates b's streak after a rated match. A voided match neither extends
-// nor ends a streak.
+// The method played() updates b's streak after a rated match. A voided match neither
+// extends nor ends a streak.
 func (b *Bot) played(missed bool, at time.Time) {
 	if !missed {
 		b.Misses, b.MissedSince, b.MissedAt = 0, time.Time{}, nil
@@ -56,8 +56,8 @@ func (b Bot) Streak(statusChanged time.Time) Streak {
 	return Streak{Misses: len(b.MissedAt) - first, Since: b.MissedAt[first]}
 }
 
-// rest returns how long a bot rests after a match. usual is the mode's normal
-// rest.
+// rest returns how long a bot rests after a match. The parameter usual is the mode's
+// normal rest.
 func (s Streak) rest(usual time.Duration) time.Duration {
 	if s.Misses >= manyMisses {
 		return max(usual, missedRest)
@@ -71,9 +71,9 @@ type Absentee struct {
 	Since time.Time // end of the first match that it missed
 }
 
-// Absentees returns the candidates that the arena should pause because their
-// streak of misses is a week old. They are in the same order as in candidates.
-// Absentees leaves out bots that are in a match, because they may still answer.
+// Absentees returns the candidates that the arena should pause because their streak of
+// misses is a week old. They are in the order of the parameter candidates. Absentees
+// leaves out bots that are in a match, because they may still answer.
 func (l Ladder) Absentees(candidates []Candidate, now time.Time) []Absentee {
 	var absent []Absentee
 	for _, c := range candidates {

@@ -157,13 +157,14 @@ func TestABotInAMatchIsNotAbsent(t *testing.T) {
 	require.Len(t, l.Absentees(registered("a"), noon.Add(1002*time.Hour)), 1)
 }
 
-// lived is one event in the history of a bot.
+// The type lived is one event in the history of a bot.
 type lived struct {
 	at     time.Time
 	played rune // m, p or v as in career, or s if its status changed
 }
 
-// plainly computes the streak with a simple count over the whole history.
+// The function plainly() computes the streak with a simple count over the whole
+// history.
 func plainly(story []lived) Streak {
 	var s Streak
 	for _, l := range story {

@@ -3,9 +3,9 @@ package ladder
 // recentMatches is how many finished matches a ladder remembers by id.
 const recentMatches = 10_000
 
-// recent remembers the latest finished matches, so that a ladder can distinguish
-// finished matches from matches that it never seated. It holds a limited number of
-// ids, so that a ladder's memory does not grow forever.
+// The type recent remembers the latest finished matches, so that a ladder can
+// distinguish finished matches from matches that it never seated. It holds a limited
+// number of ids, so that a ladder's memory does not grow forever.
 type recent struct {
 	known map[string]bool
 	ids   []string // oldest first

@@ -82,8 +82,8 @@ func (l Ladder) seat(ranked []Candidate, revision uint64, t Tick) TablesSeated {
 	return e
 }
 
-// ranked returns the candidates that can be seated, best first. It converts their
-// times to UTC and whole milliseconds.
+// The method ranked() returns the candidates that can be seated, best first. It
+// converts their times to UTC and whole milliseconds.
 func (l Ladder) ranked(candidates []Candidate, t Tick) []Candidate {
 	type entry struct {
 		Candidate
@@ -139,7 +139,7 @@ func (b Bot) rested(c Candidate, t Tick) bool {
 }
 
 // RestsUntil returns the end of b's rest after its latest match. It returns the zero
-// time for a bot that has not played. usual is the mode's normal rest.
+// time for a bot that has not played. The parameter usual is the mode's normal rest.
 func (b Bot) RestsUntil(c Candidate, usual time.Duration) time.Time {
 	if b.Ended.IsZero() {
 		return time.Time{}

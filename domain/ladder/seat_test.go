@@ -28,7 +28,7 @@ func tablesIn(events []Event) [][]string {
 	return tables
 }
 
-// aged makes candidates from pairs of an id and a registration time.
+// The function aged() makes candidates from pairs of an id and a registration time.
 func aged(pairs ...any) []Candidate {
 	var all []Candidate
 	for i := 0; i < len(pairs); i += 2 {
@@ -216,7 +216,7 @@ func TestAnEventRepeatsItsSeating(t *testing.T) {
 	})
 }
 
-// An event lists the candidates that wait for a table last.
+// Candidates that get no table are the last ones in an event's list.
 func TestAnEventListsTheBotsThatWait(t *testing.T) {
 	l := given(seated("m", "bot-0001", "x", "y"))
 	events, err := l.Seat(registered(numbered(7)...), tick(noon))

@@ -260,8 +260,8 @@ func BenchmarkRestore(b *testing.B) {
 	}
 }
 
-// big returns a ladder on which the given number of bots have played. A third of the
-// bots are in a match.
+// The function big() returns a ladder on which the given number of bots have played. A
+// third of the bots are in a match.
 func big(bots int) Ladder {
 	ids := make([]string, bots)
 	for i := range ids {

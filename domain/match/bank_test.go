@@ -14,7 +14,7 @@ import (
 	"hexarena/domain/seed"
 )
 
-// banked holds the deadlines of both modes, with a time bank.
+// The variable banked holds the deadlines of both modes, with a time bank.
 var banked = map[string]Deadlines{
 	ladder.Standard: Deadlines{DecisionMs: 5_000, WallMs: 600_000}.WithBank(),
 	ladder.Parley:   Deadlines{DecisionMs: 60_000, WallMs: 10_800_000}.WithBank(),
@@ -95,7 +95,7 @@ func asking(t *testing.T, seat int) Match {
 	return advance(t, nil, func(m *Match) bool { return len(m.Asks()) == 1 && m.Asks()[0].Seat == seat })
 }
 
-// advance plays a match with a time bank until wanted returns true. All seats reject
+// advance plays a match with a time bank until wanted() returns true. All seats reject
 // all offers.
 func advance(t *testing.T, onTurn bot, wanted func(m *Match) bool) Match {
 	t.Helper()
@@ -144,8 +144,8 @@ func TestOffererPaysFromTheSecondOfferOn(t *testing.T) {
 	}
 }
 
-// sitting plays a match with a time bank. Each seat's policy chooses its answering
-// times. After each batch, sitting checks the rule of the time bank.
+// The type sitting plays a match with a time bank. Each seat's policy chooses its
+// answering times. After each batch, it checks the rule of the time bank.
 type sitting struct {
 	t      *rapid.T
 	m      Match
@@ -203,9 +203,9 @@ func (s *sitting) check() {
 	}
 }
 
-// The function policies draws one policy for each seat. A policy uses a fixed
-// fraction of each deadline, a random fraction, or all of it. Some seats redial
-// first, and some never answer.
+// The function policies() draws one policy for each seat. A policy uses a fixed
+// fraction of each deadline, a random fraction, or all of it. Some seats redial first,
+// and some never answer.
 func policies(t *rapid.T, rng *rand.Rand, seats int) (list []policy) {
 	for range seats {
 		part := rapid.SampledFrom([]int64{0, 1, 50, 90, 99, 100}).Draw(t, "percent of each deadline")
@@ -273,9 +273,9 @@ type ledger struct {
 	wall   int64 // the time played
 }
 
-// ask charges for the decisions that a match asks for. The function use chooses how
-// much of its deadline each decision takes. ask requires that the wall clock has
-// not been reached, and that only an offering seat overdraws its time.
+// ask charges for the decisions that a match asks for. The function use() chooses how
+// much of its deadline each decision takes. ask requires that the wall clock has not
+// been reached, and that only an offering seat overdraws its time.
 func (l *ledger) ask(t require.TestingT, m *Match, use func(deadlineMs int64) Outcome) {
 	before, longest := l.clocks, int64(0)
 	outcomes := make([]Outcome, len(m.Asks()))

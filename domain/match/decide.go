@@ -73,10 +73,11 @@ type Outcome struct {
 	NoLine    bool   // the connection was down, and the latest dial failed
 }
 
-// CountFailedDials returns, for each seat, how many of its latest decisions in a row have
-// the outcome NoLine. counts holds the numbers before these outcomes. outcomes has one
-// outcome for each decision that Asks returns. A decision that the arena did not ask
-// changes nothing. The result is nil if all numbers are 0.
+// CountFailedDials returns, for each seat, how many of its latest decisions in a row
+// have the outcome NoLine. The parameter counts holds the numbers before these
+// outcomes. The parameter outcomes has one outcome for each decision that Asks returns.
+// If the arena did not ask a seat for its decision, the seat's number does not change.
+// The result is nil if all numbers are 0.
 func (m *Match) CountFailedDials(counts []int, outcomes []Outcome) []int {
 	next := make([]int, len(m.Started.Seats))
 	copy(next, counts)
@@ -122,8 +123,8 @@ func (m Match) Settle(outcomes []Outcome) ([]Event, error) {
 	return d.events, nil
 }
 
-// Cancel returns the event that aborts a running match. why is WallClock or
-// Operator.
+// Cancel returns the event that aborts a running match. The parameter why is WallClock
+// or Operator.
 func (m Match) Cancel(why string) ([]Event, error) { return m.cancel(why, "") }
 
 // CancelByOrder returns the event that aborts a running match on an operator's order.

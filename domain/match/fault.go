@@ -77,7 +77,8 @@ func late(ms int64) *Fault {
 	return &Fault{Code: CodeLate, Message: "came " + thousands(ms) + " ms late"}
 }
 
-// thousands formats a number with a comma between groups of three digits.
+// The function thousands() formats a number with a comma between groups of three
+// digits.
 func thousands(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for at := len(s) - 3; at > 0; at -= 3 {
@@ -86,8 +87,8 @@ func thousands(n int64) string {
 	return s
 }
 
-// Explain returns a TimeoutExplained for each timeout whose fault is known. events is
-// the result of Settle with these outcomes.
+// Explain returns a TimeoutExplained for each timeout whose fault is known. The
+// parameter events is the result of Settle with these outcomes.
 func (m *Match) Explain(outcomes []Outcome, events []Event) (explained []Event) {
 	byID := map[int]Outcome{}
 	for _, o := range outcomes {

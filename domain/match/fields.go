@@ -82,7 +82,7 @@ func (r *fieldReader) optionalID(name string, n int) uint8 {
 	return r.bounded(name, v, n)
 }
 
-// bounded reads an integer from 0 to n-1.
+// The method bounded() reads an integer from 0 to n-1.
 func (r *fieldReader) bounded(name string, v strictjson.Value, n int) uint8 {
 	if !isInteger(v) {
 		r.wrongType(name, fmt.Sprintf("an integer from 0 to %d", n-1), v)
@@ -192,7 +192,7 @@ func (r *fieldReader) counts(name string, v strictjson.Value) game.Cards {
 	return cards
 }
 
-// The method fields reads the fields of the action a, except for talk. a.Type is
+// The method fields() reads the fields of the action a, except for talk. a.Type is
 // already set.
 func (r *fieldReader) fields(a *game.Action) {
 	switch a.Type {
@@ -226,7 +226,7 @@ func (r *fieldReader) fields(a *game.Action) {
 	}
 }
 
-// The method edges reads an array of one or two edges.
+// The method edges() reads an array of one or two edges.
 func (r *fieldReader) edges(name string) [2]uint8 {
 	edges := [2]uint8{board.None, board.None}
 	v, ok := r.typed(name, true, "[", "an array")

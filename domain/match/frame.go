@@ -71,7 +71,7 @@ func (s *Spectator) Frame(e Event, at time.Time, whole bool) Frame {
 	return frame(&s.Public, &s.table, publicEvent(e, s.Seq, at, whole))
 }
 
-// HandsOf says whose cards appear in the frames of an ended match.
+// HandsOf says which seat's cards appear in the frames of an ended match.
 type HandsOf int
 
 // AllHands shows every seat's cards and NoHands shows none. The values 0..3 are
@@ -82,7 +82,7 @@ const (
 )
 
 // Frame returns the frame after e, the event that Evolve folded last. The match has
-// ended, and hands selects the cards to show.
+// ended, and the parameter hands selects the cards to show.
 func (m *Match) Frame(e Event, at time.Time, hands HandsOf) Frame {
 	f := frame(&m.Game.Public, &m.table, publicEvent(e, m.Seq, at, true))
 	switch hands {

@@ -69,7 +69,8 @@ func describe(v strictjson.Value) string {
 	return "the number " + clip(v.Raw)
 }
 
-// quoted shortens and quotes a string from a bot. The result is printable.
+// The function quoted() shortens and quotes a string from a bot. The result is
+// printable.
 func quoted(s string) string { return strconv.Quote(strings.ToValidUTF8(clip(s), "")) }
 
 // token returns a key from a bot as a printable part of a JSON pointer.
@@ -110,9 +111,9 @@ func syntax(text []byte) string {
 // Longer answers may be cut off.
 const KeptWhole = maxStoredAnswer - 4
 
-// ExplainMalformed says why the answer to a decision was malformed. stored is the
-// answer as DecisionTimedOut stores it: invalid UTF-8 is replaced, and a long answer
-// is cut off.
+// ExplainMalformed says why the answer to a decision was malformed. The parameter
+// stored is the answer as DecisionTimedOut stores it: invalid UTF-8 is replaced, and a
+// long answer is cut off.
 func ExplainMalformed(kind game.Kind, decision int, stored string) *Malformed {
 	if len(stored) > KeptWhole {
 		return &Malformed{CodeCut, "", fmt.Sprintf("the log keeps only the first %d bytes of this answer, too few to find the fault", len(stored))}

@@ -77,8 +77,8 @@ func answerJSON(d Decision, action string) Outcome {
 
 func missed(cause string) Outcome { return Outcome{Cause: cause, ElapsedMs: 5000} }
 
-// lawful returns a bot that answers with any legal action, and occasionally with an
-// offer or talk.
+// The function lawful() returns a bot that answers with any legal action, and
+// occasionally with an offer or talk.
 func lawful(rng *rand.Rand) bot {
 	var actions []game.Action
 	return func(m *Match, d Decision) Outcome {
@@ -113,8 +113,8 @@ func someOffer(m *Match, d Decision, rng *rand.Rand) (Outcome, bool) {
 	return answerWith(d, a, ""), true
 }
 
-// wild returns a bot that answers at random: with legal or illegal actions, with
-// noise, or not at all.
+// The function wild() returns a bot that answers at random: with legal or illegal
+// actions, with noise, or not at all.
 func wild(rng *rand.Rand, madness int) bot {
 	calm := lawful(rng)
 	noise := []string{

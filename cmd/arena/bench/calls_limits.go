@@ -88,9 +88,9 @@ type share struct {
 }
 
 // worstMix returns the most expensive mix of calls that one address may make in a
-// minute without credentials. It ranks the kinds of calls by their CPU time, divided by their price for the
-// limit on all calls. Starting with the most expensive kind, it then takes as many
-// calls of each kind as the limits allow.
+// minute without credentials. It ranks the kinds of calls by their CPU time, divided by
+// their price for the limit on all calls. Starting with the most expensive kind, it then
+// takes as many calls of each kind as the limits allow.
 func worstMix(rows []callReport) (mix []share) {
 	left := map[string]float64{}
 	var costly []int

@@ -29,8 +29,8 @@ type ladderEvent struct {
 	leaf     []byte // the hash of the leaf that the event adds to the results; nil if it adds no leaf, or if there is no tree
 }
 
-// fetch requests events, beginning at revision from. The arena may return fewer
-// events than limit.
+// fetch requests events. The parameter from is the revision of the first one. The arena
+// may return fewer events than limit.
 func (t *tree) fetch(ctx context.Context, from uint64, limit int) ([]ladderEvent, *audit.Difference, error) {
 	var body rest.LadderEvents
 	path := fmt.Sprintf("/ladder/%s/events?from=%d&limit=%d", t.mode, from, limit)

@@ -119,7 +119,8 @@ func (l *signedLogs) advance(ctx context.Context, mode string) (d *audit.Differe
 	}
 }
 
-// try requests the current head once. again is true if the head is too small.
+// try requests the current head once. The result named again is true if the head is
+// too small.
 func (l *signedLogs) try(ctx context.Context, mode string) (d *audit.Difference, again bool, err error) {
 	text, err := l.get(ctx, "/log/"+mode+"/head")
 	if err != nil {
@@ -178,8 +179,8 @@ func (l *signedLogs) keepOther(mode string, text []byte, d *audit.Difference) er
 	return err
 }
 
-// The method continues() requires that the tree of head begins with the whole earlier
-// tree, unchanged.
+// The method continues() requires that the tree of the new head begins with the whole
+// earlier tree, unchanged.
 func (l *signedLogs) continues(ctx context.Context, mode string, before, head signedlog.Head, what string) (*audit.Difference, error) {
 	var hashes [][]byte
 	switch {

@@ -85,8 +85,8 @@ func (t *tree) advance(ctx context.Context) (d *audit.Difference, err error) {
 	}
 }
 
-// try requests the current checkpoint once. If another try may return a better
-// checkpoint, again is true.
+// try requests the current checkpoint once. The result named again is true if
+// another try may return a better checkpoint.
 func (t *tree) try(ctx context.Context) (d *audit.Difference, again bool, err error) {
 	signed, err := t.get(ctx, "/ladder/"+t.mode+"/checkpoint")
 	if err != nil {
@@ -224,8 +224,8 @@ func (t *tree) earlier() (list []remembered, err error) {
 	return list, nil
 }
 
-// The method continues() requires that the tree of head begins with the whole earlier
-// tree, unchanged. It checks this with the tiles of the tree.
+// The method continues() requires that the tree of the new head begins with the whole
+// earlier tree, unchanged. It checks this with the tiles of the tree.
 func (t *tree) continues(ctx context.Context, head signedlog.Head, signed []byte, before remembered) (d *audit.Difference, again bool, err error) {
 	expected := "a head that continues the earlier one: " + describeTree(before.Head)
 	if before.file != "" {
@@ -248,8 +248,8 @@ func (t *tree) continues(ctx context.Context, head signedlog.Head, signed []byte
 	return treeDifference("a head of "+describeTree(head), expected), false, nil
 }
 
-// rootAt returns the root that the tree of head had at the given size. It authenticates
-// the tiles against head.
+// rootAt returns the root that the given head's tree had at the given size. It
+// authenticates the tiles against this head.
 func (t *tree) rootAt(ctx context.Context, head signedlog.Head, size uint64) ([]byte, *audit.Difference, error) {
 	h, err := tlog.TreeHash(int64(size), t.hashes(ctx, head))
 	if d, err := t.blame(err); d != nil || err != nil {
@@ -258,7 +258,7 @@ func (t *tree) rootAt(ctx context.Context, head signedlog.Head, size uint64) ([]
 	return h[:], nil, nil
 }
 
-// The method hashes() reads hashes of the tree of head from its tiles.
+// The method hashes() reads hashes of the given head's tree from its tiles.
 func (t *tree) hashes(ctx context.Context, head signedlog.Head) tlog.HashReader {
 	t.failed = nil
 	return torchwood.TileHashReaderWithContext(ctx, treeOf(head), t)

@@ -93,8 +93,8 @@ func TestVerifyALadderOfSeveralTiles(t *testing.T) {
 	}
 }
 
-// An arena shows one tree to one reader, and a different tree to another reader. If
-// it later shows one of them the other tree, the reader notices.
+// An arena shows one tree to one reader, and a different tree to another reader. If the
+// arena later shows one of these readers the other tree, that reader notices.
 func TestVerifyNamesAForkedTree(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 3, nil)
@@ -296,7 +296,7 @@ func TestVerifyDemandsThePolicysQuorum(t *testing.T) {
 	require.Regexp(t, `(?m)^witnesses +2 correct$`, out)
 
 	// The newest checkpoint has no cosignatures yet, but an earlier one has. Verify
-	// does not accept a match that was seated after the earlier one.
+	// does not accept a match that was seated after the earlier checkpoint.
 	earlier := s.checkpoint()
 	s.add(t, s.arena.Tick()...)
 	s.witnesses = nil
@@ -397,7 +397,7 @@ func vkeyOfAnother(t *testing.T) string {
 	return key
 }
 
-// The bots of the house do not count as contributors to a seed.
+// House bots do not count as contributors to a seed.
 func TestVerifySaysWhoSharedInASeed(t *testing.T) {
 	t.Parallel()
 	s := newTreeArena(t, 1, func(o *sample.Options) { o.Beacon = nil })

@@ -66,7 +66,7 @@ func run(address, stream string) error {
 }
 
 // count reads a stream, which may consist of links, and counts the events that are
-// stored in the stream origin.
+// stored in the stream named by the parameter origin.
 func count(ctx context.Context, client *esdb.Client, stream, origin string) (n int, err error) {
 	events, err := client.ReadStream(ctx, stream, esdb.ReadStreamOptions{From: esdb.Start{}, ResolveLinkTos: true}, math.MaxUint64)
 	if err != nil {
