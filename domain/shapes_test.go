@@ -26,15 +26,15 @@ import (
 
 var update = flag.Bool("update", false, "append new shapes; existing shapes do not change")
 
-// stored is an event of any stream.
+// The type stored is an event of any stream.
 type stored interface{ EventType() string }
 
 func any1[E stored](decode func(string, []byte) (E, error)) func(string, []byte) (stored, error) {
 	return func(name string, data []byte) (stored, error) { return decode(name, data) }
 }
 
-// decoders lists the Decode functions of each package. Each event type belongs to
-// exactly one of them.
+// The map decoders lists the Decode functions of each package. Each event type belongs
+// to exactly one of them.
 var decoders = map[string][]func(string, []byte) (stored, error){
 	"match":  {any1(match.Decode), any1(match.DecodeDetail)},
 	"ladder": {any1(ladder.Decode), any1(ladder.DecodeSnapshot)},
@@ -52,8 +52,8 @@ func decode(kind, name string, data []byte) (e stored, err error) {
 	return nil, err
 }
 
-// shape is a line of the golden file, which holds a stored event. If the event's shape
-// has changed, the field "reads" holds the same event in today's shape.
+// shape is one line of the golden file. Each line holds a stored event. If the event's
+// shape has changed, the field "reads" holds the same event in today's shape.
 type shape struct{ kind, name, data, reads string }
 
 const golden = "testdata/shapes.golden"
@@ -72,7 +72,8 @@ func goldenShapes(t *testing.T) []shape {
 	return list
 }
 
-// Every line of the golden file decodes to the event of that line.
+// The event in every line of the golden file can be decoded. If it is encoded again, it
+// has today's shape, as that line shows it.
 func TestEveryStoredShapeCanBeRead(t *testing.T) {
 	for _, s := range goldenShapes(t) {
 		e, err := decode(s.kind, s.name, []byte(s.data))

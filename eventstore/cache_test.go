@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// weighed is a fold whose weight a test sets.
+// The type weighed is a fold. A test sets its weight.
 type weighed struct {
 	id     StreamID
 	weight int
@@ -16,7 +16,8 @@ func newWeighedCache(limit int) *Cache[weighed] {
 	return NewCache(limit, func(id StreamID) *weighed { return &weighed{id: id} }, func(w *weighed) int { return w.weight })
 }
 
-// use calls c.Use for a stream, sets the weight of the fold, and releases it.
+// The function use() calls c.Use for a stream, sets the weight of the fold, and
+// releases it.
 func use(c *Cache[weighed], id StreamID, weight int) *weighed {
 	fold, release := c.Use(id)
 	defer release()

@@ -72,11 +72,10 @@ func (k Kind[S, E]) Append(ctx context.Context, log Log, id StreamID, expected E
 // the same stream.
 const handleTries = 20
 
-// Handle loads a stream, calls decide with its state, and appends the events
-// that decide returns. The append expects the revision up to which the stream
-// was loaded. If another writer appended first, Handle loads and decides again,
-// so decide may be called more than once. If decide returns an error, Handle
-// returns it unchanged.
+// Handle loads a stream, calls the function decide with its state, and appends the
+// returned events. The append expects the revision up to which the stream was loaded.
+// If another writer appended first, Handle loads and decides again, so decide may be
+// called more than once. If decide returns an error, Handle returns it unchanged.
 //
 // Handle returns the state after the append and the position of the last event.
 // A caller can use this position to wait until a projection has reached it. If

@@ -25,7 +25,8 @@ func kinds(events []Event) []string {
 	return list
 }
 
-// find plays matches with legal actions until it finds a suitable one.
+// The function find() plays matches with legal actions. It returns the first match that
+// satisfies the function want.
 func find(t tester, rng *rand.Rand, seats int, want func(Match) bool) Match {
 	t.Helper()
 	for range 1000 {
@@ -272,8 +273,8 @@ func TestAcceptingWithoutTheCards(t *testing.T) {
 	require.Nil(t, m.View(0).OpenTrade)
 }
 
-// An answer to a closed decision of the same seat is ignored. Every other answer
-// counts.
+// An answer is ignored if it names an earlier decision that was asked of the same seat
+// and is now closed. Every other answer counts.
 func TestStaleIdsAreIgnored(t *testing.T) {
 	m, _ := begin(t, seed.Seed{9}, 3)
 	seat := m.Asks()[0].Seat
@@ -315,8 +316,8 @@ func TestCancel(t *testing.T) {
 	require.Error(t, err)
 }
 
-// After an answered decision, the count of that seat is zero. The counts of the other
-// seats do not change.
+// When a seat answers a decision, its count of failed dials becomes zero. The counts of
+// the other seats do not change.
 func TestCountFailedDials(t *testing.T) {
 	m, _ := begin(t, seed.Seed{1}, 3)
 	seat := m.Asks()[0].Seat

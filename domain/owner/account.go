@@ -76,8 +76,8 @@ func (a Account) Delete() []Event {
 }
 
 // Admit checks a caller's credential. If the key is revoked or the session has ended,
-// Admit returns ErrUnauthenticated. A write calls Admit on the account at the same
-// revision at which it appends, so that no write is accepted after a revocation.
+// Admit returns ErrUnauthenticated. Before a write appends at a revision, it calls
+// Admit on the account at that revision. So no write is accepted after a revocation.
 func (a Account) Admit(c Caller, now time.Time) error {
 	if c.KeyID != "" {
 		if k, ok := a.Key(c.KeyID); ok && !k.Revoked() && a.ID == c.OwnerID {

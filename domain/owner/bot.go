@@ -93,8 +93,8 @@ func parseStatus(text string) (Status, error) {
 	return s, nil
 }
 
-// RegisterBot adds a bot under a new id. It may fail with ErrBotLimit, unless the bot
-// is to be paused.
+// RegisterBot adds a bot under a new id. If the bot does not start out paused,
+// RegisterBot may fail with ErrBotLimit.
 func (a Account) RegisterBot(id string, b NewBot) ([]Event, error) {
 	registered := BotRegistered{BotID: id, Name: b.Name, Mode: b.Mode, URL: b.URL}
 	switch {

@@ -22,7 +22,7 @@ var (
 	// operator restores it.
 	ErrOwnerSuspended = errors.New("the account is suspended: it may only read until an operator restores it")
 	ErrBotSuspended   = errors.New("the bot is suspended: it stays paused until an operator restores it")
-	// ErrNoReason rejects an operator's order without a reason.
+	// ErrNoReason means that an operator's order contains no reason.
 	ErrNoReason = errors.New("an order needs a reason")
 	// ErrNoticeLimit means that the owner has already received the maximum number of
 	// notices per hour. The next notice must wait.

@@ -6,8 +6,8 @@ import (
 	"hexarena/domain/event"
 )
 
-// Event is a fact of one of this package's streams. EventType returns the name
-// of its type in the log. This name never changes.
+// Event is an event in one of this package's streams. EventType returns the name under
+// which the log stores events of this type. The name never changes.
 type Event interface{ EventType() string }
 
 // SignedUp opens an account.
@@ -105,7 +105,8 @@ type BotRemoved struct {
 	BotID string `json:"botId"`
 }
 
-// TrialOrdered asks the process that plays matches to play a trial of a paused bot.
+// TrialOrdered orders a trial of a paused bot. The process that runs the matches also
+// runs the trial.
 type TrialOrdered struct {
 	BotID   string `json:"botId"`
 	TrialID string `json:"trialId"`

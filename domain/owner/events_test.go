@@ -16,7 +16,7 @@ import (
 
 const golden = "testdata/events.golden"
 
-// samples holds one event of each type, with every field set.
+// The function samples() returns one event of each type, with every field set.
 func samples() []Event {
 	return []Event{
 		SignedUp{OwnerID: "o1", AddressHash: "ab12"},

@@ -67,11 +67,12 @@ type Name struct {
 	Released time.Time // zero if not released
 }
 
-// Contested reports whether the handle is claimed by another owner, and that claim is
-// past its grace period or was released at least HandleReserved ago. In that case, only
-// the other owner's account shows whether the handle is free (see Abandoned). The release
-// alone does not show that: if several calls change the account at the same time, one
-// call may release a handle that another call has just given back to the account.
+// Contested reports whether another owner has claimed the handle but may have lost it.
+// This is so if the claim was released at least HandleReserved ago, or if it was not
+// released and its grace period is over. Only the other owner's account then shows
+// whether the handle is free (see Abandoned). A release alone does not prove it: if
+// several calls change the account at the same time, one call may release a handle that
+// another call has just given back to the account.
 func (n Name) Contested(ownerID string, now time.Time) bool {
 	switch {
 	case n.OwnerID == "" || n.OwnerID == ownerID:
@@ -82,9 +83,9 @@ func (n Name) Contested(ownerID string, now time.Time) bool {
 	return now.Sub(n.Since) >= ClaimGrace
 }
 
-// Abandoned reports whether a contested handle is free. claimant is the account that
-// claimed the handle last. A deleted account keeps its handle until the handle is
-// released.
+// Abandoned reports whether a contested handle is free. The parameter claimant is the
+// account that claimed the handle last. A deleted account keeps its handle until the
+// handle is released.
 func (n Name) Abandoned(handle string, claimant Account, now time.Time) bool {
 	if n.Released.IsZero() {
 		return !claimant.Keeps(handle, now)
@@ -93,9 +94,9 @@ func (n Name) Abandoned(handle string, claimant Account, now time.Time) bool {
 }
 
 // Claim gives the handle to an account that does not use it yet. If the account has
-// claimed the handle before, its grace period starts again. abandoned is the result
-// of Abandoned, and matters only if the existing claim is contested. Claim may fail
-// with ErrHandleTaken.
+// claimed the handle before, its grace period starts again. The parameter abandoned is
+// the result of the method Abandoned. It matters only if the existing claim is
+// contested. Claim may fail with ErrHandleTaken.
 func (n Name) Claim(ownerID string, now time.Time, abandoned bool) ([]Event, error) {
 	others := n.OwnerID != "" && n.OwnerID != ownerID
 	if others && (!abandoned || !n.Contested(ownerID, now)) {

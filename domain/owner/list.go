@@ -26,8 +26,8 @@ func without[T any](items []T, match func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(items), match)
 }
 
-// changed returns a copy of items. It calls change for each item in the copy
-// that matches.
+// changed returns a copy of items. It calls the function change for each matching item
+// of the copy.
 func changed[T any](items []T, match func(T) bool, change func(*T)) []T {
 	items = slices.Clone(items)
 	for i := range items {

@@ -69,9 +69,9 @@ func EvolveMailbox(m Mailbox, e Event, _ time.Time) Mailbox {
 	return m
 }
 
-// remember returns m with one more used link. If there are now too many, m forgets
-// the link that expires first, and raises floor. remember uses no clock, so a used
-// link stays invalid even if a clock is set back.
+// remember returns m with one more used link. If there are now too many, m forgets the
+// link that expires first, and raises the field floor. The method uses no clock, so a
+// used link stays invalid even if a clock is set back.
 func (m Mailbox) remember(l Link) Mailbox {
 	if l.Until.IsZero() {
 		return m // a link from an old log; its token is invalid today

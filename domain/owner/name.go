@@ -42,8 +42,8 @@ func unseen(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 
-// blank lists the letters and symbols that show nothing, but that Unicode does not
-// mark as default-ignorable.
+// The table blank contains letters and symbols that are invisible, although Unicode
+// does not mark them as default-ignorable.
 var blank = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{Lo: 0x2800, Hi: 0x2800, Stride: 1}, // braille pattern blank

@@ -14,12 +14,12 @@ import (
 //  1. It reads the last two claims, Before and Last. It makes sure that Before can no
 //     longer become a key (see YieldKey), and appends its own claim at the exact
 //     revision.
-//  2. It makes the account of the claim Last yield the key.
+//  2. It makes the account that made the claim Last give up the key (see YieldKey).
 //  3. It registers the key in its own stream.
 //
 // So when an account registers a key, no earlier claim can become a key. A later claimant
-// can register its key only after this account has yielded. A crash leaves a claim
-// without a key. Such a claim protects nothing after ClaimGrace.
+// can register its key only after this account has given up its own. A crash leaves a
+// claim without a key. Such a claim protects nothing after ClaimGrace.
 type PublicKey struct {
 	Last, Before KeyClaim
 }

@@ -10,7 +10,7 @@ import (
 
 var noon = time.Date(2026, 9, 6, 12, 0, 0, 0, time.UTC)
 
-// happened is an event with the time that passed from noon until it occurred.
+// The type happened holds an event, and how long after noon the event occurred.
 type happened struct {
 	after time.Duration
 	event Event

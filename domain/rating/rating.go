@@ -74,9 +74,9 @@ func newModel(before []Rating, placements []int) model {
 	return m
 }
 
-// rate returns the new rating of bot i. It goes through the bots that did not place
-// worse than i. For each such bot q, it compares i with all bots that did not place
-// better than q.
+// rate returns the new rating of bot i. It goes through all bots that placed better
+// than i or shared its place, including i. For each such bot q, it compares i with all
+// bots that placed worse than q or shared its place, including q.
 func (m model) rate(i int) Rating {
 	for s := range m.mu {
 		m.relative[s] = exp((m.mu[s] - m.mu[i]) / m.c)
@@ -104,9 +104,9 @@ func (m model) rate(i int) Rating {
 	}
 }
 
-// chance returns the probability that the bot being rated comes first among all bots
-// that did not place better than q. The sum of their relative strengths is at least
-// 1, because the bot being rated is one of them.
+// chance returns the probability that the bot being rated comes first among q and all
+// bots that placed worse than q or shared its place. The sum of their relative
+// strengths is at least 1, because the bot being rated is one of them.
 func (m model) chance(q int) float64 {
 	sum := 0.0
 	for s, placed := range m.placements {

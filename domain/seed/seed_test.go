@@ -11,8 +11,8 @@ import (
 	"hexarena/domain/seed"
 )
 
-// vectors were computed by an independent program, which was written only from
-// docs/audit.md.
+// An independent program computed the list vectors. That program was written from
+// docs/audit.md alone.
 var vectors = []struct {
 	seed      string
 	resources [board.Hexes]board.Resource

@@ -206,8 +206,8 @@ func (r *Reader) Raw() string {
 	return r.text[from:min(r.at, len(r.text))]
 }
 
-// skip skips a value. It does not look for duplicate keys in it, because no caller
-// reads the value.
+// The method skip() skips a value. Because no caller reads the value, the method does
+// not look for duplicate keys inside.
 func (r *Reader) skip() {
 	switch r.next() {
 	case 0:
@@ -238,7 +238,7 @@ func (r *Reader) skipNested() {
 	}
 }
 
-// null skips the next value if it is null, and reports whether it was.
+// The method null() reports whether the next value is null. If so, it skips the value.
 func (r *Reader) null() bool {
 	if r.next() != 'n' {
 		return false

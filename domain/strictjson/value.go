@@ -101,8 +101,8 @@ func (p *parser) items(depth int) (list []Value) {
 	return list
 }
 
-// keys finds duplicate keys. In a short list, it scans all keys. For a long list,
-// which only a hostile text contains, it uses a map.
+// The type keys finds duplicate keys. In a short list, it scans all keys. For a long
+// list, which only a hostile text contains, it uses a map.
 type keys map[string]bool
 
 const fewKeys = 16

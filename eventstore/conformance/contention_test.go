@@ -132,7 +132,8 @@ func sameAppend(f *fixture) {
 	}
 }
 
-// race runs the writers concurrently and requires that all of them succeed.
+// The method race() runs the writers concurrently and requires that all of them
+// succeed.
 func (f *fixture) race(write func(writer int) error) {
 	f.t.Helper()
 	errs := make([]error, writers)

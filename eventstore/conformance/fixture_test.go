@@ -48,7 +48,7 @@ func (f *fixture) mine() eventstore.Filter {
 	return eventstore.Filter{StreamPrefixes: []string{f.prefix()}}
 }
 
-// events creates n events to append.
+// The method events() creates n events to append.
 func (f *fixture) events(n int) []eventstore.Event {
 	events := make([]eventstore.Event, n)
 	for i := range events {

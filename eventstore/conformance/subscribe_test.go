@@ -231,7 +231,7 @@ func resumedAnywhere(f *fixture) {
 	}
 }
 
-// eachOnce appends while a subscription catches up.
+// eachOnce appends events while a subscription catches up.
 func eachOnce(f *fixture) {
 	const n = 300
 	s := f.stream()

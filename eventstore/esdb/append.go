@@ -72,8 +72,8 @@ func (l *Log) Tombstone(ctx context.Context, id eventstore.StreamID, expected ev
 	return l.writeError(ctx, what, id, expected, err)
 }
 
-// write appends to the stream called name, which is id or its metadata stream. The
-// errors mention id in both cases.
+// write appends events to the stream with the given name. This name is either id or the
+// name of id's metadata stream. The errors mention id in both cases.
 func (l *Log) write(ctx context.Context, what string, id eventstore.StreamID, name string, expected eventstore.Expected, events []es.EventData) (*es.WriteResult, error) {
 	opts := es.AppendToStreamOptions{ExpectedRevision: revision(expected), Deadline: &unbounded}
 	result, err := attempt(ctx, l, what, func(ctx context.Context, c *es.Client) (*es.WriteResult, error) {

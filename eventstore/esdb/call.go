@@ -44,7 +44,7 @@ func retryGap(tries int) time.Duration {
 	return min(250*time.Millisecond, time.Millisecond<<min(tries, 10))
 }
 
-// attempt calls the client until the outcome is known. See retry.
+// The function attempt() calls the client until the outcome is known. See retry.
 func attempt[T any](ctx context.Context, l *Log, what string, f func(context.Context, *es.Client) (T, error)) (value T, err error) {
 	err = l.retry(ctx, what, func() error {
 		g, err := l.generation(ctx)
@@ -106,10 +106,10 @@ func call[T any](ctx context.Context, l *Log, g *generation, f func(context.Cont
 	return value, err
 }
 
-// stream runs f in a goroutine. It passes each value that f emits to a callback
-// (the parameter each), which runs in the caller's goroutine. stream returns when f
-// ends, when the callback returns false, or when the context or the generation
-// ends. It then drops the values that are still waiting.
+// stream runs f in a goroutine, where f emits values. In the caller's goroutine, stream
+// passes each of these values to a callback (the parameter each). stream returns when f
+// ends, when the callback returns false, or when the context or the generation ends. It
+// then drops the values that are still waiting.
 func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *es.Client, emit func(T) bool) error, each func(T) bool) error {
 	g, err := l.generation(ctx)
 	if err != nil {
@@ -154,9 +154,9 @@ func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *e
 	}
 }
 
-// run calls f and then release in another goroutine. If the client takes a long
-// time to return, the goroutine may outlive ctx and the generation. If run returns
-// an error, it has called release but not f.
+// The method run() starts another goroutine, which calls first f and then the function
+// release. If the client takes a long time to return, the goroutine may outlive ctx and
+// the generation. If the method returns an error, it has called release but not f.
 func (l *Log) run(ctx context.Context, g *generation, release func(), f func(context.Context)) error {
 	if !g.begin() {
 		release()

@@ -11,9 +11,9 @@ import (
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// settings contains the function that checks the value of each setting in a connection
-// string. The keys are in lower case. The client ignores unknown settings. This package
-// rejects them, so that operators notice typos.
+// The map settings contains a function for each setting in a connection string. The
+// function checks the setting's value. The keys are in lower case. The client ignores
+// unknown settings. This package rejects them, so that operators notice typos.
 var settings = map[string]func(string) error{
 	"defaultdeadline":     integer(1),
 	"discoveryinterval":   integer(0),

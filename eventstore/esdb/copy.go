@@ -20,9 +20,9 @@ const (
 	StepVerify  = "verify the target"
 )
 
-// CopyProgress is a function that Copy calls regularly to report its progress. done
-// is the number of events that the current step has processed. total is the number
-// of events in the step, or 0 if it is unknown.
+// CopyProgress is a function that Copy calls regularly to report its progress. The
+// parameter done is the number of events that the current step has processed. The
+// parameter total is the number of events in the step, or 0 if it is unknown.
 type CopyProgress func(step string, done, total uint64)
 
 // Copied describes the target after a copy.
@@ -116,7 +116,7 @@ func (c *copier) copy(ctx context.Context) (Copied, error) {
 	return c.copied, nil
 }
 
-// alive restarts the timer that cancels a stalled copy.
+// The method alive() restarts the timer that cancels a stalled copy.
 func (c *copier) alive() { c.stalled.Reset(c.patience) }
 
 // step holds the progress of one step.
@@ -170,7 +170,8 @@ func (c *copier) checkGrowth(ctx context.Context) error {
 	return nil
 }
 
-// foreign returns the error for an event of the target that is not in the source.
+// The function foreign() returns the error for an event of the target that is not in
+// the source.
 func foreign(e *es.RecordedEvent) error {
 	return fmt.Errorf("the target: %w: %s@%d (%s)", ErrNoCopy, e.StreamID, e.EventNumber, e.EventType)
 }

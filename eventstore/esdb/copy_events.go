@@ -13,8 +13,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// everything yields all events of $all, starting at a position. It includes the
-// server's own events. A nil position means the start of the log.
+// The method everything() yields all events of $all, starting at a position. It
+// includes the server's own events. A nil position means the start of the log.
 func (l *Log) everything(ctx context.Context, from *es.Position) iter.Seq2[*es.RecordedEvent, error] {
 	start := es.AllPosition(es.Start{})
 	if from != nil {
@@ -54,7 +54,7 @@ func (b *batch) fits(e *es.RecordedEvent) bool {
 	return len(b.events) > 0 && b.stream == e.StreamID && len(b.events) < batchEvents && b.bytes+weight(e) <= batchBytes
 }
 
-// add adds an event to the batch. revision is the event's revision in the
+// add adds an event to the batch. The parameter revision is the event's revision in the
 // target.
 func (b *batch) add(e *es.RecordedEvent, revision uint64) {
 	if len(b.events) == 0 {
@@ -74,8 +74,8 @@ type sum struct{ hash hash.Hash }
 
 func newSum() sum { return sum{sha256.New()} }
 
-// add hashes an event with its revision. For a tombstone, it hashes the stream's name and
-// the largest number.
+// add hashes an event with its revision. For a tombstone, it hashes the stream's name
+// and the largest possible revision.
 func (s sum) add(e *es.RecordedEvent, revision uint64) {
 	if tombstone(e) {
 		s.part([]byte(e.StreamID))

@@ -19,7 +19,7 @@ type plan struct {
 	total   uint64       // events and tombstones to copy
 }
 
-// planned is a stream to copy.
+// The type planned is a stream to copy.
 type planned struct {
 	next       uint64            // revision after the last event in the source
 	tombstoned bool              // whether the stream is tombstoned in the source
@@ -108,8 +108,8 @@ func (s *planned) metadata() []byte {
 	return withTruncateBefore(s.meta.Data, first)
 }
 
-// limits holds those limits in a stream's metadata that affect how the stream is
-// copied.
+// The type limits holds the limits in a stream's metadata that affect the copy of the
+// stream.
 type limits struct {
 	truncate uint64        // $tb; 0 if it is not set or the stream is soft-deleted
 	age      time.Duration // $maxAge; 0 if it is not set

@@ -15,8 +15,8 @@ import (
 	"hexarena/eventstore"
 )
 
-// code returns the code that the client gave an error, or es.ErrorCodeUnknown if
-// the error does not come from the client.
+// The function code() returns the code of an error from the client. For any other
+// error, it returns es.ErrorCodeUnknown.
 func code(err error) es.ErrorCode {
 	var own *es.Error
 	if errors.As(err, &own) {
@@ -124,7 +124,7 @@ func tooLarge(err error) bool {
 	return false
 }
 
-// panicked is the error for a panic in the client.
+// The type panicked is the error for a panic in the client.
 type panicked struct{ value any }
 
 func (p panicked) Error() string { return fmt.Sprintf("the client panicked: %v", p.value) }

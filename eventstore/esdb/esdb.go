@@ -12,7 +12,7 @@
 //   - Unknown outcomes: if an append fails without a response, the server may have
 //     stored it. The Log sends the append again with the same event ids and the
 //     same expected revision. The server recognizes the ids and stores the events
-//     once. See definite for the errors that end the retries.
+//     once. The function definite() selects the errors that end the retries.
 //
 // The package knows nothing about any domain.
 package esdb

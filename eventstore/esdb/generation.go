@@ -82,7 +82,7 @@ func (g *generation) connected() {
 	}
 }
 
-// end registers the end of a call. The last call closes the client.
+// The method end() registers the end of a call. The last call closes the client.
 func (g *generation) end() {
 	g.mu.Lock()
 	g.calls--
@@ -165,9 +165,10 @@ func (g *generation) log(logger *slog.Logger) es.LoggingFunc {
 	}
 }
 
-// connecting is the context of a call. It detects when the call gets its connection: at
-// that moment, the client derives another context from this context, and so calls
-// Deadline. A test fails if a different version of the client does not do this.
+// The type connecting is the context of a call. It detects when the call gets its
+// connection: at that moment, the client derives another context from this context, and
+// so calls Deadline. A test fails if a different version of the client does not do
+// this.
 type connecting struct {
 	context.Context
 	generation *generation

@@ -46,7 +46,7 @@ const (
 	eventsSubscribed = "subscribed"
 )
 
-// seconds are the upper bounds of the buckets of the histograms.
+// The list seconds contains the upper bounds of the histograms' buckets.
 var seconds = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 
 func newMetrics() *metrics {
@@ -116,7 +116,7 @@ func (m *metrics) setUnavailable(unavailable bool) {
 	}
 }
 
-// available returns 1 if the log is available and 0 if not.
+// The method available() returns 1 if the log is available and 0 if not.
 func (m *metrics) available() float64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -27,9 +27,9 @@ const (
 	allowedRecovery = 5 * time.Second
 )
 
-// looseOverrun is the bound for tests that use the real clock, because the machine
-// may be loaded. It is still shorter than the client's own discovery takes.
-// TestOutagesOfAnHour and "make soak" use allowedOverrun instead.
+// looseOverrun is the bound for tests that use the real clock, because the machine may
+// be loaded. It is still shorter than the client's own discovery. TestOutagesOfAnHour
+// and "make soak" use allowedOverrun instead.
 const looseOverrun = 1500 * time.Millisecond
 
 // The function soaking reports whether "make soak" started the test. The machine
@@ -139,8 +139,8 @@ func newOutageTest(t *testing.T) *outageTest {
 
 var deadlines = []time.Duration{50 * time.Millisecond, 300 * time.Millisecond, time.Second, 2500 * time.Millisecond}
 
-// work starts a worker. The worker makes one call after another, with various
-// deadlines, until the test ends.
+// The method work() starts a worker. The worker makes one call after another, with
+// various deadlines, until the test ends.
 func (o *outageTest) work(name string, call func(context.Context) error) {
 	back := make(chan time.Time, 1)
 	o.recovered[name] = back
@@ -223,8 +223,8 @@ func (o *outageTest) follow() {
 	}
 }
 
-// outage begins an outage that lasts d. If cut is true, the waiting data is
-// lost when the outage ends.
+// The method outage() begins an outage that lasts d. If cut is true, the waiting data
+// is lost when the outage ends.
 func (o *outageTest) outage(k outage.Kind, d time.Duration, cut bool) {
 	require.NoError(o.t, eventstore.Sleep(o.t.Context(), 500*time.Millisecond))
 	o.p.Set(k)

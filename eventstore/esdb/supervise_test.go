@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 
-// brisk is the pace that most tests use.
+// Most tests use the pace brisk.
 var brisk = pace{silence: 200 * time.Millisecond, probe: 200 * time.Millisecond, firstGap: 5 * time.Millisecond, lastGap: 50 * time.Millisecond}
 
 // With the pace unhurried, a Log never considers a server silent, even on a loaded

@@ -95,8 +95,8 @@ func (l *Log) from(p eventstore.Position, d eventstore.Direction) ([]eventstore.
 	return l.events[:i], nil
 }
 
-// deliver yields events in the direction that opt sets, up to the limit that opt
-// sets. If the context ends first, deliver yields the context's error last. If the
+// deliver yields events. The parameter opt sets their direction and their maximum
+// number. If the context ends first, deliver yields the context's error last. If the
 // context has already ended, even a read of no events fails, as it would over a
 // network.
 func deliver(ctx context.Context, events []eventstore.Recorded, opt eventstore.ReadOptions, yield func(eventstore.Recorded, error) bool) {

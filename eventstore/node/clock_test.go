@@ -14,7 +14,7 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// jumps lists the changes to the clock, forwards and backwards.
+// The list jumps contains the changes to the clock, forwards and backwards.
 var jumps = []time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour}
 
 // The clock jumps by an hour or a day. Creation times never decrease, even across a

@@ -52,7 +52,7 @@ func TestFailingDisk(t *testing.T) {
 	}
 }
 
-// tryAll fails the n-th operation, for every n.
+// For every n, tryAll makes the n-th operation fail in a separate run.
 func (b breakage) tryAll(t *testing.T) {
 	total := b.count(t)
 	var mu sync.Mutex
@@ -96,7 +96,8 @@ func (b breakage) count(t *testing.T) int {
 	return int(disk.seen.Load())
 }
 
-// faultyDisk fails the n-th operation after the field on is set.
+// faultyDisk makes the n-th operation fail. It counts only the operations that happen
+// while its field "on" is true.
 type faultyDisk struct {
 	*vfs.MemFS
 	breakage

@@ -110,7 +110,7 @@ func serve(t *testing.T, options ...Options) *fixture {
 	return f
 }
 
-// official returns an official client that is connected to the node.
+// The method official() returns an official client that is connected to the node.
 func (f *fixture) official() *esdb.Client {
 	f.t.Helper()
 	config, err := esdb.ParseConnectionString("esdb://" + f.addr + "?tls=false")
@@ -132,7 +132,7 @@ func wireEvent(kind string, id uuid.UUID, data string) *api.AppendReq_ProposedMe
 	}
 }
 
-// fresh returns n events with new ids.
+// The function fresh() returns n events with new ids.
 func fresh(n int) []*api.AppendReq_ProposedMessage {
 	events := make([]*api.AppendReq_ProposedMessage, n)
 	for i := range events {
@@ -259,7 +259,7 @@ func (f *fixture) tombstone(stream string, expected int64) (r reply) {
 	return r
 }
 
-// asking is a function that changes the options of a read.
+// The type asking is a function that changes the options of a read.
 type asking func(*api.ReadReq_Options)
 
 func readOptions(asked ...asking) *api.ReadReq {
@@ -324,8 +324,8 @@ func subscribing(o *api.ReadReq_Options) {
 	o.CountOption = &api.ReadReq_Options_Subscription{Subscription: &api.ReadReq_Options_SubscriptionOptions{}}
 }
 
-// byStream filters by stream prefixes. interval is the number of events between
-// two checkpoints.
+// byStream filters by stream prefixes. The parameter interval is the number of events
+// between two checkpoints.
 func byStream(interval uint32, prefixes ...string) asking {
 	return filtering(&api.ReadReq_Options_FilterOptions{
 		Filter:                       &api.ReadReq_Options_FilterOptions_StreamIdentifier{StreamIdentifier: &api.ReadReq_Options_FilterOptions_Expression{Prefix: prefixes}},
@@ -338,7 +338,7 @@ func filtering(f *api.ReadReq_Options_FilterOptions) asking {
 	return func(o *api.ReadReq_Options) { o.FilterOption = &api.ReadReq_Options_Filter{Filter: f} }
 }
 
-// answered is the response to a read.
+// The type answered is the response to a read.
 type answered struct {
 	messages []*api.ReadResp
 	code     codes.Code

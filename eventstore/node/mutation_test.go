@@ -114,7 +114,8 @@ func (f folder) disk() (vfs.FS, error) {
 }
 
 // readAllOf opens a folder and reads all its events, first from the log and then from
-// each stream. If a step fails, how describes the outcome, such as "refused".
+// each stream. If a step fails, the result how describes the outcome, such as
+// "refused".
 func readAllOf(f folder) (events []string, how string, err error) {
 	fs, err := f.disk()
 	if err != nil {
@@ -161,7 +162,7 @@ func readStreamsOf(n *Node) (events []string, err error) {
 	return events, nil
 }
 
-// mutations counts the outcomes of the mutations.
+// The type mutations counts the outcomes of the mutations.
 type mutations struct {
 	want   []string
 	tried  int

@@ -178,7 +178,7 @@ func (n *Node) quiet() <-chan struct{} {
 	return quiet
 }
 
-// abandonPoll is how often abandon checks whether writing has ended.
+// The method abandon() checks at intervals of abandonPoll whether writing has ended.
 const abandonPoll = 5 * time.Millisecond
 
 // abandon closes a failed log, unless a goroutine is stuck writing to it.
@@ -222,7 +222,7 @@ func (n *Node) Stats() Stats {
 	return Stats{Events: n.writer.Events(), Syncs: n.log.Store.Syncs()}
 }
 
-// lined is an error whose text has no line breaks.
+// The type lined is an error whose text has no line breaks.
 type lined struct{ error }
 
 func (e lined) Error() string { return storage.OneLine(e.error) }

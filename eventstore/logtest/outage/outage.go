@@ -51,7 +51,8 @@ type Proxy struct {
 	accepted int
 }
 
-// link is one connection through the proxy. The proxy's lock guards its fields.
+// link is one connection through the proxy. The proxy's lock guards the fields of the
+// link.
 type link struct {
 	client, server *net.TCPConn
 	lost           bool          // whether the link was ever black-holed; all its data is then lost
@@ -161,8 +162,8 @@ func (p *Proxy) drop(l *link, hard bool) {
 	_ = l.server.Close()
 }
 
-// refuse stops listening. The proxy keeps the address bound, so that the kernel
-// does not assign it to another server on this machine.
+// The method refuse() makes the proxy stop listening. The proxy keeps the address
+// bound, so that the kernel does not assign it to another server on this machine.
 func (p *Proxy) refuse() {
 	_ = p.listener.Close()
 	release, err := hold(p.listener.Addr().(*net.TCPAddr))

@@ -35,9 +35,9 @@ func echo(t *testing.T) string {
 }
 
 const (
-	// short is how long a test waits for data that must not arrive.
+	// The constant short is the time that a test waits for data that must not arrive.
 	short = 150 * time.Millisecond
-	// patience is how long a test waits for data that must arrive.
+	// The constant patience limits how long a test waits for data that must arrive.
 	patience = time.Minute
 )
 

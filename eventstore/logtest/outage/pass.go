@@ -86,8 +86,8 @@ func (p *Proxy) copy(l *link, to, from net.Conn, answers bool) {
 	}
 }
 
-// pass waits until data may pass. It returns passes = false if the link loses its
-// data, and alive = false if the link was cut.
+// The method pass() waits until data may pass. The result passes is false if the link
+// loses its data. The result alive is false if the link was cut.
 func (p *Proxy) pass(l *link, answer bool) (passes, alive bool) {
 	delayed := false
 	for {

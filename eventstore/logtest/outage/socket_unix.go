@@ -20,7 +20,7 @@ func setBacklog(l *net.TCPListener, n int) error {
 	return errors.Join(err, failed)
 }
 
-// hold binds an address but does not listen. The kernel then refuses
+// The function hold() binds an address but does not listen. The kernel then refuses
 // connections to the address, and never assigns its port to another listener.
 func hold(address *net.TCPAddr) (release func(), err error) {
 	syscall.ForkLock.RLock()

@@ -45,9 +45,9 @@ func linkedIn(r *record.Record) (in [2]string) {
 	return in
 }
 
-// Last finds the last link in a stream to a record whose position is at most within. It
-// returns the link's revision and the record's position. The revision is -1 if there is
-// no such link.
+// Last finds a stream's last link to a record at or before a position (the parameter
+// within). It returns the link's revision and the record's position. The revision is -1
+// if there is no such link.
 func (c *Categories) Last(stream string, within uint64) (revision int64, position uint64, err error) {
 	links, ok := c.opened()
 	if !ok {

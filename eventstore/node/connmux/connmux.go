@@ -95,7 +95,7 @@ func (m *Mux) count(conn net.Conn) net.Conn {
 	return &counted{Conn: conn, give: sync.OnceFunc(func() { m.Connections.Give(network) })}
 }
 
-// counted is a connection that counts toward the limit until it is closed.
+// The type counted is a connection that counts toward the limit until it is closed.
 type counted struct {
 	net.Conn
 	give func()
@@ -135,7 +135,7 @@ func (m *Mux) route(conn net.Conn, grpcConns, httpConns *connListener) {
 	to.pass(&replayed{Conn: conn, start: &seen})
 }
 
-// replayed is a connection whose first bytes were already read. Read returns
+// The type replayed is a connection whose first bytes were already read. Read returns
 // them again.
 type replayed struct {
 	net.Conn
@@ -174,7 +174,7 @@ func (l *connListener) pass(conn net.Conn) {
 	}
 }
 
-// Accept returns the next connection that route has passed on.
+// Accept returns the next connection that the method route() has passed on.
 func (l *connListener) Accept() (net.Conn, error) {
 	select {
 	case conn := <-l.conns:

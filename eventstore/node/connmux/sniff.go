@@ -21,9 +21,9 @@ const (
 )
 
 // sniff reads until it has the headers of the first request and reports whether the
-// request is a gRPC call. It appends all bytes that it reads to seen. Once it has read
-// the HTTP/2 preface, it returns no errors: the gRPC server waits for slow clients and
-// rejects invalid requests.
+// request is a gRPC call. It adds the bytes that it has read to the buffer seen. Once
+// it has read the HTTP/2 preface, it returns no errors: the gRPC server waits for slow
+// clients and rejects invalid requests.
 func sniff(conn net.Conn, seen *bytes.Buffer) (isGRPC bool, err error) {
 	from := io.TeeReader(conn, seen)
 	for i := range len(http2.ClientPreface) {

@@ -32,7 +32,8 @@ func opening(t testing.TB, contentType string, p http2.HeadersFrameParam) []byte
 	return wire.Bytes()
 }
 
-// scripted is a connection whose reads return the given bytes and then an error.
+// The type scripted is a connection whose reads return the given bytes and then an
+// error.
 type scripted struct {
 	net.Conn
 	script io.Reader

@@ -18,10 +18,10 @@ import (
 // Disk is the file system under Pebble. It differs from a plain file system in
 // three ways.
 //
-// Failures are final. If a change to a write-ahead log or to the folder fails while
-// the guard is on, the Disk calls fatal, but only for the first failure. The failed
-// call blocks until Release. If it returned, Pebble would panic in one of its own
-// goroutines, where nothing can recover from the panic. Reads continue.
+// Failures are final. If a change to a write-ahead log or to the folder fails while the
+// guard is on, the Disk calls the function fatal, but only for the first failure. The
+// failed call blocks until Release. If it returned, Pebble would panic in one of its
+// own goroutines, where nothing can recover from the panic. Reads continue.
 //
 // Write-ahead logs are reused. A sync of an overwritten file is faster than a sync
 // of a new file. But old records remain in the file after the new ones, so a
@@ -39,8 +39,8 @@ type Disk struct {
 	over     chan struct{} // closed by Release
 }
 
-// New returns the file system for a log's folder, with the guard off. It may call
-// fatal from any goroutine.
+// New returns the file system for a log's folder, with the guard off. It may call the
+// function fatal from any goroutine.
 func New(fs vfs.FS, dir string, fatal func(error)) *Disk {
 	return &Disk{FS: fs, dir: dir, fatal: fatal, over: make(chan struct{})}
 }
@@ -61,7 +61,7 @@ func (d *Disk) Release() {
 func (d *Disk) SetRecreate(on bool) { d.recreate.Store(on) }
 
 // halt returns err, the result of a change. If err is not nil and the guard is on, halt
-// first passes err to fatal and blocks until Release.
+// first calls the function fatal with err, and then blocks until Release.
 func (d *Disk) halt(err error) error {
 	if err != nil && d.guarded.Load() {
 		d.fatal(fmt.Errorf("write the log: %w", err))
@@ -115,8 +115,8 @@ func (d *Disk) wrap(name string, f vfs.File, err error) (vfs.File, error) {
 	return &guarded{f, d}, nil
 }
 
-// guarded is an open file that the guard watches: a write-ahead log or the log's
-// folder.
+// The type guarded is an open file that the guard watches: a write-ahead log or the
+// log's folder.
 type guarded struct {
 	vfs.File
 	disk *Disk

@@ -14,13 +14,13 @@ import (
 	"hexarena/eventstore/node/record"
 )
 
-// The seal is a file in the folder of a closed log or of a backup. It lists the
-// other files, their sizes, and checksums of the files whose damage Pebble could
-// mistake for the effects of a crash. Opening the log removes the seal, so the
+// The seal is a file in the folder of a closed log or of a backup. It lists the other
+// files and their sizes. It also contains the checksums of files in which Pebble could
+// mistake damage for the effects of a crash. Opening the log removes the seal, so the
 // folder of a crashed node has no seal.
 //
 //	log sealed, format 1
-//	name size checksum      for each file; a table has - here because it contains its own checksums
+//	name size checksum      for each file; tables contain their own checksums, so they have - here
 //	checksum                of the lines above
 const (
 	sealName     = "SEAL"

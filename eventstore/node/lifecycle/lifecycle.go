@@ -75,7 +75,7 @@ func (l *Lifecycle) Open() context.Context { return l.open }
 func (l *Lifecycle) Ready() error { return context.Cause(l.open) }
 
 // Enter returns false if the node is closing. If it returns true, the caller must call
-// Leave once, and Wait waits for that call to Leave.
+// Leave once, and Wait does not return before that call.
 func (l *Lifecycle) Enter() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

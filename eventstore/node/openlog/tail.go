@@ -106,9 +106,9 @@ func (t *Tail) Forget() {
 	t.records, t.bytes, t.previous = nil, 0, t.synced
 }
 
-// After returns at most limit records after a position. behind is the total
-// number of records after the position. ok is false if the tail no longer
-// contains all of them.
+// After returns the first records after a position, up to a limit. The result behind is
+// the number of all records after the position. The result ok is false if the tail no
+// longer contains all of them.
 func (t *Tail) After(position uint64, limit int) (records []record.Record, behind int, ok bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

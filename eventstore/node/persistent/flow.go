@@ -90,8 +90,8 @@ func (g *group) read(next uint64, limit int) (sourceBatch, error) {
 }
 
 // page reads a page of the source. It also returns the first revision or position
-// beyond the source's end. If the source is the log, page may return more than
-// limit records, because a filter may select only a few of them.
+// beyond the source's end. If the source is the log, the number of returned records may
+// exceed the limit, because a filter may select only a few of them.
 func (g *group) page(next uint64, limit int) (p storage.Page, end uint64, err error) {
 	within := g.Tail.End()
 	if g.config.all() {

@@ -31,13 +31,13 @@ const (
 // group is one persistent subscription: several consumers share its messages.
 //
 // A message comes from the source (fill reads it into buffer) or from the parked stream
-// (fillReplay reads it into retry). push assigns it to a consumer with free capacity,
-// which the strategy picks. The message is then outstanding until the consumer
-// acknowledges it, rejects it, lets it expire, or leaves. A message that is not
-// acknowledged is retried, and it is parked after too many retries. A message is
-// unfinished until it is acknowledged, parked or skipped. A checkpoint is the event
-// before the first unfinished message. So after a restart, the group may send a message
-// again, but it loses no message.
+// (fillReplay reads it into retry). The strategy picks a consumer with free capacity,
+// and the method push() assigns the message to it. The message is then outstanding
+// until the consumer acknowledges it, rejects it, lets it expire, or leaves. A message
+// that is not acknowledged is retried, and it is parked after too many retries. A
+// message is unfinished until it is acknowledged, parked or skipped. A checkpoint is
+// the event before the first unfinished message. So after a restart, the group may send
+// a message again, but it loses no message.
 //
 // While the group has consumers, one goroutine reads, expires and parks messages and
 // saves checkpoints. Consumers' calls change the lists under mu and wake the goroutine.
@@ -185,7 +185,7 @@ func (g *group) source() string {
 	return g.config.Stream
 }
 
-// pauseFor waits until there is something to do, but no longer than wait. It
+// pauseFor waits until there is something to do, but no longer than the given time. It
 // returns false if the node is closing.
 func (g *group) pauseFor(w *openlog.Watcher, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
@@ -239,8 +239,8 @@ func (g *group) checkpointIfDue() error {
 	return g.saveCheckpoint()
 }
 
-// settle returns how long the goroutine may wait. If the group has nothing left
-// to do, over is true and the goroutine ends. The next consumer starts a new
+// settle returns how long the goroutine may wait. If the group has nothing left to do,
+// the result over is true and the goroutine ends. The next consumer starts a new
 // goroutine.
 func (g *group) settle() (wait time.Duration, over bool) {
 	g.mu.Lock()
@@ -329,8 +329,8 @@ func (g *group) release(c *consumer) {
 	}
 }
 
-// drop ends the group and waits for its goroutine. The group saves a last
-// checkpoint unless forget is set.
+// drop ends the group and waits for its goroutine. The group saves a last checkpoint
+// unless the parameter forget is true.
 func (g *group) drop(forget bool) {
 	g.mu.Lock()
 	g.dropped, g.forget = true, forget

@@ -40,8 +40,9 @@ func TestGroupOverAllDoesNotFeedOnItself(t *testing.T) {
 	require.False(t, due)
 }
 
-// interrupted is a strategy that interrupts its group while the group reads the source.
-// The second call to pin acknowledges the first message and reloads all groups.
+// The type interrupted is a strategy that interrupts its group while the group reads
+// the source. The second call to the method pin() acknowledges the first message and
+// reloads all groups.
 type interrupted struct {
 	strategy
 	group    *group
@@ -82,8 +83,8 @@ func TestGroupDroppedDuringAReadSavesItsCheckpoint(t *testing.T) {
 }
 
 // A timeout uses up a retry. If no retries are left, the group parks the message. The
-// test sets a long timeout and calls expire itself, because a short timeout could pass
-// before a message is sent.
+// test sets a long timeout and calls the method expire() itself, because a short
+// timeout could pass before a message is sent.
 func TestGroupRetriesAfterTimeouts(t *testing.T) {
 	f := open(t)
 	f.append("s")

@@ -24,8 +24,8 @@ const (
 	configMeta   = `{"$maxCount":2}`
 )
 
-// groups holds all persistent subscriptions. It loads them when it is first used. The
-// type is safe for concurrent use.
+// The type groups holds all persistent subscriptions. It loads them when it is first
+// used. The type is safe for concurrent use.
 type groups struct {
 	*Log
 	mu     sync.Mutex // held during changes

@@ -8,14 +8,14 @@ import (
 	api "github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
 )
 
-// measure counts messages, in total and since look was last called.
+// measure counts messages, in total and since the last call to its method look().
 type measure struct {
 	count  int64
 	before int64
 	since  time.Time
 
-	// taken holds the latest times between sending and acknowledgment, if the
-	// settings ask for statistics.
+	// If the settings ask for statistics, the field taken holds the latest times
+	// between sending and acknowledgment.
 	taken []time.Duration
 	next  int
 }
@@ -32,7 +32,7 @@ func (m *measure) took(d time.Duration) {
 	m.next = (m.next + 1) % keptTimes
 }
 
-// look returns the number of messages, and their rate, since look was last called.
+// The method look() returns the number and the rate of messages since its last call.
 func (m *measure) look() (count int64, perSecond int32) {
 	now := time.Now()
 	count = m.count - m.before

@@ -85,9 +85,9 @@ func shortened(text, owner string) string {
 	return strings.ToValidUTF8(text, "")
 }
 
-// replay is the state of a replay of parked messages. The revisions from next up to,
-// but not including, stop have not been read yet. The messages stay in the parked
-// stream until consumers have answered all of them.
+// replay is the state of a replay of parked messages. The replay still has to read the
+// parked messages from revision next to revision stop-1. The messages stay in the
+// parked stream until consumers have answered all of them.
 type replay struct {
 	next, stop uint64
 	pending    int
@@ -98,8 +98,8 @@ func (r *replay) active() bool { return r.next < r.stop || r.pending > 0 || r.st
 // The method over() reports whether consumers have answered all replayed messages.
 func (r *replay) over() bool { return r.stop > 0 && r.next >= r.stop && r.pending == 0 }
 
-// parkedSpan returns the range of parked revisions, from first up to, but not
-// including, end.
+// parkedSpan returns the range of parked revisions: the first one, and the end, which
+// is one after the last.
 func (g *group) parkedSpan() (first, end uint64, err error) {
 	v, err := g.Store.View(g.config.parkedStream(), g.Tail.End(), record.Ticks(g.Now()))
 	if err != nil || v.Tombstoned() || v.Last < 0 || v.Meta.SoftDeleted() {
