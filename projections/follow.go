@@ -40,9 +40,9 @@ type delivery struct {
 	err     error
 }
 
-// follow applies messages until ctx ends or enough returns true. It calls enough
-// each time the subscription reaches the log's end. Before it returns, follow
-// commits the events that it has folded.
+// The method follow() applies messages until ctx ends or the function enough returns
+// true. It calls this function each time the subscription reaches the log's end. Before
+// it returns, it commits the events that it has folded.
 func (r *Runner) follow(ctx context.Context, enough func() bool) error {
 	from, err := r.start(ctx)
 	if err != nil {
@@ -132,8 +132,9 @@ func (r *Runner) start(ctx context.Context) (eventstore.Position, error) {
 	return r.applied, nil
 }
 
-// take folds a message, unless another call to Run or Sync has already folded
-// it. It commits the batch if due is true, or if the batch is large or old.
+// The method take() folds a message, unless another call to Run or Sync has already
+// folded it. It commits the batch if the parameter due is true, or if the batch is
+// large or old.
 func (r *Runner) take(m eventstore.Message, due bool) error {
 	r.folding.Lock()
 	defer r.folding.Unlock()
@@ -206,8 +207,8 @@ func (r *Runner) commit() error {
 	return r.commitBatch()
 }
 
-// commitOld commits the batch if it is old. follow calls it regularly, because
-// there may be no next message that would trigger the commit.
+// commitOld commits the batch if it is old. The method follow() calls it regularly,
+// because there may be no next message that would trigger the commit.
 func (r *Runner) commitOld() error {
 	r.folding.Lock()
 	defer r.folding.Unlock()

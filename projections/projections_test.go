@@ -210,7 +210,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// counted is a log that counts the events delivered to its subscribers.
+// The type counted is a log that counts the events delivered to its subscribers.
 type counted struct {
 	*memory.Log
 	delivered int

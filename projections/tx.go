@@ -66,7 +66,7 @@ func (t *Tx) note(query string, err error) error {
 	return err
 }
 
-// commit stores the checkpoint and commits.
+// The method commit() stores the checkpoint and commits the transaction.
 func (t *Tx) commit(c checkpoint) error {
 	err := t.Exec("UPDATE checkpoint SET position = ?, anchor = ?, event = ?", int64(c.position), int64(c.anchor.position), c.anchor.id.String())
 	if err == nil {

@@ -30,9 +30,9 @@ type team struct {
 	group  string
 }
 
-// settings returns the client's default settings with changes. Messages do not time
-// out, because on a busy machine a test may take longer than the client's default of 30
-// seconds.
+// The function settings() returns the client's default settings with the given changes.
+// Messages do not time out, because on a busy machine a test may take longer than the
+// client's default of 30 seconds.
 func settings(change ...func(*esdb.PersistentSubscriptionSettings)) *esdb.PersistentSubscriptionSettings {
 	s := esdb.SubscriptionSettingsDefault()
 	s.MessageTimeout = 0
@@ -42,7 +42,7 @@ func settings(change ...func(*esdb.PersistentSubscriptionSettings)) *esdb.Persis
 	return &s
 }
 
-// checkpointing makes a group save a checkpoint after every ack or nack.
+// The function checkpointing() makes a group save a checkpoint after every ack or nack.
 func checkpointing(s *esdb.PersistentSubscriptionSettings) {
 	s.CheckpointLowerBound, s.CheckpointUpperBound = 1, 1
 }

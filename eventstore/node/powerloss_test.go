@@ -55,7 +55,7 @@ const (
 	powerStates  = 40
 )
 
-// losePowerOften lets writers append until it has tested enough crash states. It
+// losePowerOften lets writers append events until it has tested enough crash states. It
 // captures the state of the disk just before every n-th change.
 func losePowerOften(t *testing.T, seed uint64, nth int64) (seen survey) {
 	disk := crashable()
@@ -97,7 +97,7 @@ func losePowerOften(t *testing.T, seed uint64, nth int64) (seen survey) {
 	return seen
 }
 
-// load records the work of the writers. A load is safe for concurrent use.
+// The type load records what the writers have done. It is safe for concurrent use.
 type load struct {
 	stop         atomic.Bool
 	mu           sync.Mutex

@@ -19,8 +19,8 @@ type rawLog struct {
 	db *pebble.DB
 }
 
-// editLog makes changes to a closed log that no node would make. It leaves the log
-// without a seal, as a crash does.
+// editLog changes a closed log in ways that no node would. It leaves the log without a
+// seal, as a crash does.
 func editLog(t *testing.T, fs vfs.FS, edit func(rawLog)) {
 	t.Helper()
 	db, err := pebble.Open("log", &pebble.Options{FS: fs, Logger: silent{t}, FormatMajorVersion: pebble.FormatNewest})
@@ -82,8 +82,8 @@ func (l rawLog) position(stream string, revision uint64) uint64 {
 	return binary.BigEndian.Uint64(l.value(keyOfEntry(stream, revision)))
 }
 
-// summed returns the value of a cut: two numbers and a checksum over the key and both
-// numbers.
+// The function summed() returns the value of a cut: two numbers and a checksum over the
+// key and both numbers.
 func summed(key []byte, revision, position uint64) []byte {
 	value := binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, revision), position)
 	table := crc32.MakeTable(crc32.Castagnoli)

@@ -121,8 +121,8 @@ func (n *Node) newServer(readOnly bool) *grpc.Server {
 	return s
 }
 
-// countCall counts the call of a client of ServeReadOnly as open until the call ends.
-// gRPC runs countCall before it reads the call's first message.
+// countCall counts the open calls of the clients of ServeReadOnly. A call is counted
+// until it ends. gRPC runs countCall before it reads the call's first message.
 func (n *Node) countCall(ctx context.Context, _ *tap.Info) (context.Context, error) {
 	network := ""
 	if caller, ok := peer.FromContext(ctx); ok {
@@ -153,9 +153,9 @@ func (n *Node) countHTTP(calls http.Handler) http.Handler {
 	})
 }
 
-// answer handles a call with one request and one response. It applies the receive
-// limit for all services except Streams, and converts errors to statuses. Even a
-// node that is not ready lists the methods that it supports.
+// The method answer() handles a call with one request and one response. It applies the
+// receive limit for all services except Streams, and converts errors to statuses. Even
+// a node that is not ready lists the methods that it supports.
 func (n *Node) answer(ctx context.Context, m any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (answer any, err error) {
 	if !strings.HasPrefix(info.FullMethod, "/"+api.Streams_ServiceDesc.ServiceName+"/") {
 		if size := proto.Size(m.(proto.Message)); size > wire.MaxMessage {
@@ -187,7 +187,7 @@ type streamsService struct {
 	reads.Reads
 }
 
-// features is the ServerFeatures service. It lists the supported methods, so
+// The type features is the ServerFeatures service. It lists the supported methods, so
 // that clients avoid unsupported ones.
 type features struct {
 	serverfeatures.UnimplementedServerFeaturesServer
@@ -217,7 +217,7 @@ func (f features) GetSupportedMethods(context.Context, *shared.Empty) (*serverfe
 	return methods, nil
 }
 
-// members is the Gossip service. It lists the node as the only member of its
+// The type members is the Gossip service. It lists the node as the only member of its
 // cluster.
 type members struct {
 	gossip.UnimplementedGossipServer
@@ -283,8 +283,8 @@ func (n *Node) info(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// While the node is ready, live responds with 204 or with the status in the
-// parameter liveCode. Otherwise it responds with 503.
+// While the node is ready, the method live() responds with 204 or with the status in
+// the parameter liveCode. Otherwise it responds with 503.
 func (n *Node) live(w http.ResponseWriter, r *http.Request) {
 	code := http.StatusNoContent
 	if asked, err := strconv.Atoi(r.URL.Query().Get("liveCode")); err == nil && asked >= 200 && asked <= 599 {

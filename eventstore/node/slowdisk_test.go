@@ -92,8 +92,9 @@ func slowDown(t *testing.T, delay time.Duration) {
 		acknowledged.Load(), slowSmall+slowLarge, slowRounds*(slowLarge*largeData+slowSmall*300)>>20, took.Round(delay), most.Load()>>20, bound>>20)
 }
 
-// slowCall is an append as gRPC passes it to the service. It adds its size to the
-// number of bytes that all calls have received and not answered yet.
+// slowCall is the call of an append, in the form in which gRPC passes it to the
+// service. When it has received its event, it adds the size of the event to a counter
+// that all calls share. It subtracts the size when it is answered.
 type slowCall struct {
 	grpc.ServerStream
 	ctx          context.Context

@@ -142,8 +142,8 @@ func (a *Accounts) Change(ctx context.Context, ownerID string, m eventstore.Meta
 	}
 }
 
-// append appends events to an account. next is the revision of the first of
-// these events.
+// The method append() appends events to an account. The parameter next is the revision
+// of the first of these events.
 func (a *Accounts) append(ctx context.Context, e *entry, account owner.Account, next eventstore.Revision, events []owner.Event, m eventstore.Metadata) (owner.Account, eventstore.Position, error) {
 	expected := eventstore.NoStream
 	if next > 0 {
@@ -225,7 +225,8 @@ func (a *Accounts) catchUp(ctx context.Context, e *entry, since time.Time) (owne
 	return account, next, nil
 }
 
-// read folds the events from revision next.
+// The method read() folds the events of an account, starting at the revision in the
+// parameter next.
 func (a *Accounts) read(ctx context.Context, id eventstore.StreamID, account owner.Account, next eventstore.Revision) (owner.Account, eventstore.Revision, error) {
 	for r, err := range a.log.Read(ctx, id, next, eventstore.ReadOptions{}) {
 		if err != nil {
@@ -250,9 +251,9 @@ func (a *Accounts) state(e *entry) (owner.Account, eventstore.Revision) {
 	return e.account, e.next
 }
 
-// fresh returns the cached account, and reports whether the account is at most
-// Stale old. The account is fresh if it was current at some time since Run
-// began to follow the log, and if Run is at most Stale behind the log.
+// The method fresh() returns the cached account, and reports whether the account is at
+// most Stale old. The account is fresh if it was current at some time since Run began
+// to follow the log, and if Run is at most Stale behind the log.
 func (a *Accounts) fresh(e *entry, now time.Time) (owner.Account, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -260,8 +261,8 @@ func (a *Accounts) fresh(e *entry, now time.Time) (owner.Account, bool) {
 	return e.account, followed && e.next >= e.stored
 }
 
-// advance replaces the cached account, unless a later state is cached. current
-// is a time at which the new account included all events.
+// advance replaces the cached account, unless a later state is cached. The parameter
+// current is a time at which the new account included all events.
 func (a *Accounts) advance(e *entry, account owner.Account, next eventstore.Revision, current time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -288,7 +289,7 @@ func (a *Accounts) invalidate(e *entry, err error) {
 	}
 }
 
-// set replaces the account. If the account no longer exists, set drops the
+// The method set() replaces the account. If the account no longer exists, it drops the
 // address. The caller must hold Accounts.mu.
 func (e *entry) set(account owner.Account, next eventstore.Revision) {
 	e.account, e.next = account, next

@@ -53,8 +53,8 @@ func (a *Accounts) begin(ctx context.Context) (eventstore.Position, error) {
 	return head, err
 }
 
-// probe folds the events after a position, and returns the position for the next
-// probe. If probe fails, Run may have missed events, so it calls begin again.
+// probe folds the events after a position, and returns the position for the next probe.
+// If probe fails, Run may have missed events, so it calls the method begin() again.
 func (a *Accounts) probe(ctx context.Context, after eventstore.Position) (eventstore.Position, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

@@ -69,8 +69,8 @@ func (a *Arena) Own(ownerID string, events ...owner.Event) {
 // ID returns the id of the bot with the given name.
 func ID(botName string) string { return uuid.NewSHA1(uuid.NameSpaceURL, []byte(botName)).String() }
 
-// Version is the version that the first bot of each Register names. The others name
-// none.
+// Version is the version of the first bot in each call to Register. The other bots name
+// no version.
 const Version = "1.0 beta"
 
 // Register registers bots of an owner and returns their ids.

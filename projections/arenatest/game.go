@@ -12,10 +12,11 @@ import (
 	"hexarena/eventstore"
 )
 
-// Game is a seated match. Events are the events of the match's stream, Times are the
-// times of these events, and State is their fold. Used is the time that each seat has
-// used. Redial is the time spent redialing each seat in the batch that was settled last.
-// FailedDials are the counts of failed dials in the metadata of the latest append.
+// Game is a seated match. The field Events contains the events of the match's stream,
+// Times contains the times of these events, and State is their fold. The field Used
+// contains the time that each seat has used. The field Redial contains the time spent
+// redialing each seat in the batch that was settled last. FailedDials contains the
+// counts of failed dials in the metadata of the latest append.
 type Game struct {
 	ladder.Seating
 	State  match.Match

@@ -8,8 +8,8 @@ import (
 	"hexarena/domain/match/matchtest"
 )
 
-// player is a matchtest.Player. A clumsy player fails some decisions, until the
-// strikes resign its seat.
+// player is a matchtest.Player. A clumsy player fails some decisions, until its seat
+// resigns because of the strikes.
 type player struct {
 	matchtest.Player
 	clumsy bool

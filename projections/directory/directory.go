@@ -68,8 +68,8 @@ func New() *Directory {
 	return d
 }
 
-// empty clears the directory. The caller must hold mu if other goroutines may
-// read.
+// The method empty() clears the directory. The caller must hold mu if other goroutines
+// may read.
 func (d *Directory) empty() {
 	d.changed = changed{owners: map[string]bool{}, bots: map[string]bool{}, keys: map[string]bool{}}
 	d.bots, d.keys, d.handles = map[string]Bot{}, map[string]Key{}, map[string]string{}
@@ -262,8 +262,8 @@ func (d *Directory) Trials() (bots []Bot) {
 	return bots
 }
 
-// Deleted returns the ids of the deleted accounts, starting at index from, in the
-// order of their deletion.
+// Deleted returns the ids of the deleted accounts in the order of their deletion, but
+// without the first ones. The parameter from is the number of ids to leave out.
 func (d *Directory) Deleted(from int) []string {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

@@ -22,7 +22,7 @@ import (
 	"hexarena/projections/directory"
 )
 
-// followed is an arena and its directory.
+// The type followed is an arena and its directory.
 type followed struct {
 	*arenatest.Arena
 	t      *testing.T
@@ -37,8 +37,8 @@ func newFollowed(t *testing.T) *followed {
 	return &followed{arenatest.New(t, log, 1), t, log, dir, arenatest.Follow(t, log, dir)}
 }
 
-// own appends events to an account, and waits until the directory has folded
-// them.
+// The method own() appends events to an account, and waits until the directory has
+// folded them.
 func (w *followed) own(ownerID string, events ...owner.Event) {
 	w.t.Helper()
 	w.Own(ownerID, events...)

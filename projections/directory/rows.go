@@ -14,11 +14,11 @@ import (
 //go:embed schema.sql
 var tables string
 
-// removed is the status in the row of a removed bot. Accounts do not contain
-// removed bots, so package owner has no such status.
+// The constant removed is the status in the row of a removed bot. Accounts do not
+// contain removed bots, so package owner has no such status.
 const removed owner.Status = "removed"
 
-// changed contains the ids whose rows are out of date.
+// The type changed contains the ids whose rows are out of date.
 type changed struct{ owners, bots, keys map[string]bool }
 
 // Flush implements projections.Model.

@@ -18,7 +18,7 @@ import (
 	"hexarena/projections/frames"
 )
 
-// asked plays a match and returns the requests by decision id.
+// The function asked() plays a match and returns the requests by decision id.
 func asked(g *arenatest.Game, until func() bool) map[int]match.Request {
 	all := map[int]match.Request{}
 	for !g.State.Over() && !until() {
@@ -216,7 +216,7 @@ func TestDecisionOfAnEmptyBank(t *testing.T) {
 	require.Zero(t, *d.Request.BankMs)
 }
 
-// The details of a match add to its decisions the fault, the late answer, and the
+// The details of a match add data to its decisions: the fault, the late answer, and the
 // complete explanation of a malformed answer.
 func TestDecisionsHaveDetails(t *testing.T) {
 	g, h, log := matchWithTimeouts(t)

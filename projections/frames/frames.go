@@ -190,9 +190,9 @@ func (w Window) contains(seq int) bool { return seq > w.After && !w.endsBefore(s
 // endsBefore reports whether the window ends before the frame with the given seq.
 func (w Window) endsBefore(seq int) bool { return w.Limit > 0 && seq-w.Limit > w.After }
 
-// Frames returns the public state after each public event of a window. If whole is
-// true, the frames include the events' data. Callers must not set whole before the
-// match has ended.
+// Frames returns the public state after each public event of a window. If the parameter
+// whole is true, the frames include the events' data. The parameter must be false until
+// the match has ended.
 func (h *History) Frames(whole bool, w Window) []match.Frame {
 	list := []match.Frame{}
 	s, _ := match.Spectator{}.Fold(h.Started)
@@ -225,8 +225,8 @@ func (h *History) Last(whole bool) (last match.Frame, ok bool) {
 	return s.Frame(h.Events[newest], h.Times[newest], whole), true
 }
 
-// OpenFrames returns the frames of an ended match, with the cards of the seats that
-// hands selects: one seat or all seats.
+// OpenFrames returns the frames of an ended match. They show the cards of one seat or
+// of all seats. The parameter hands selects the seats.
 func (h *History) OpenFrames(hands match.HandsOf, w Window) []match.Frame {
 	list := []match.Frame{}
 	m := match.Evolve(match.New(h.Proof.ServerSeed), h.Started)

@@ -199,7 +199,7 @@ func disguised(t *testing.T, e match.Event) match.Event {
 	return e
 }
 
-// turned replaces each card with a card of a different resource.
+// The function turned() replaces each card with a card of a different resource.
 func turned(cards map[string]any) map[string]any {
 	names := []string{"brick", "lumber", "wool", "grain", "ore", "brick"}
 	other := map[string]any{}

@@ -65,7 +65,7 @@ type ID struct {
 	Part     int
 }
 
-// String returns the ID as the field ID of its Event. The zero ID is "0".
+// String returns the ID as text, as in the field "id" of an Event. The zero ID is "0".
 func (id ID) String() string {
 	if id == (ID{}) {
 		return "0"

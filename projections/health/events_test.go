@@ -13,7 +13,7 @@ import (
 	"hexarena/projections/health"
 )
 
-// all returns the events of an owner that the model keeps.
+// The method all() returns the events that the model keeps for an owner.
 func (f *fixture) all(ownerID string) []health.Event {
 	f.t.Helper()
 	require.NoError(f.t, f.sync.Sync(f.t.Context()))

@@ -24,8 +24,8 @@ import (
 )
 
 // Health is the model. It keeps no state in memory, and reads its rows for each event
-// instead. This is cheap, because failures are rare, and otherwise a match changes each
-// of its bots only at its end.
+// instead. This is cheap, because failures are rare. Without failures, a match changes
+// the health of its bots only when it ends.
 type Health struct {
 	rows atomic.Pointer[sql.DB]
 }
@@ -43,8 +43,8 @@ var tables string
 // Schema implements projections.Model.
 func (h *Health) Schema() projections.Schema { return projections.Schema{Version: 3, Tables: tables} }
 
-// Filter implements projections.Model. It leaves out the actions, which are most of a
-// match (docs/adr/0044-health-counts-failed-dials.md).
+// Filter implements projections.Model. It leaves out the actions, because most events
+// of a match are actions (docs/adr/0044-health-counts-failed-dials.md).
 func (h *Health) Filter() eventstore.Filter {
 	return eventstore.Filter{
 		StreamPrefixes: []string{ladder.StreamPrefix, match.StreamPrefix, match.DetailsPrefix, owner.AccountPrefix},
@@ -294,7 +294,7 @@ func find(tx *projections.Tx, id string) (playing, error) {
 	return p, nil
 }
 
-// change folds a fact of a seat.
+// The method change() updates the health of the bot at a seat.
 func (p playing) change(f fact, seat int, fold func(*health.Bot)) error {
 	if seat < 0 || seat >= len(p.bots) {
 		return fmt.Errorf("match %s has %d seats, but no seat %d", p.match, len(p.bots), seat)
@@ -302,7 +302,7 @@ func (p playing) change(f fact, seat int, fold func(*health.Bot)) error {
 	return change(f, p.bots[seat], p.match, fold)
 }
 
-// end folds the end of the match for each of its bots.
+// The method end() updates the health of each bot when the match ends.
 func (p playing) end(f fact, fold func(bot string, b *health.Bot)) error {
 	for _, bot := range p.bots {
 		if err := change(f, bot, p.match, func(b *health.Bot) { fold(bot, b) }); err != nil {
@@ -312,7 +312,8 @@ func (p playing) end(f fact, fold func(bot string, b *health.Bot)) error {
 	return f.tx.Exec("DELETE FROM playing WHERE match = ?", p.match)
 }
 
-// change folds a fact of a bot, and tells the owner if the bot's state has changed.
+// The function change() updates a bot's health, and tells the owner if the bot's state
+// has changed.
 func change(f fact, bot, matchID string, fold func(*health.Bot)) error {
 	b := health.Bot{State: health.Untested}
 	var text string

@@ -196,7 +196,8 @@ func TestAbortedMatchIsCounted(t *testing.T) {
 	require.Equal(t, []any{domain.Untested, time.Time{}, 1}, []any{b.State, b.Since, b.Recent().Matches})
 }
 
-// The live model reads after each batch. A rebuild has the same bytes.
+// The live model folds the events in many steps, while the matches run. A rebuild
+// produces the same bytes.
 func TestRebuildEqualsTheLiveModel(t *testing.T) {
 	f := newFixture(t)
 	for i := range 8 {

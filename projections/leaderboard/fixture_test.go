@@ -27,7 +27,7 @@ var afterAll = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 // The function itself() is a Names function that returns a bot's id as its name.
 func itself(botID string) (name, owner string, ok bool) { return botID, "owner of " + botID, true }
 
-// inspected is a leaderboard whose rows a test can read.
+// The type inspected is a leaderboard whose rows a test can read.
 type inspected struct {
 	*leaderboard.Leaderboard
 	rows *sql.DB
@@ -47,7 +47,7 @@ func (l *inspected) dump(t testing.TB) string {
 	return b.String()
 }
 
-// followed returns a leaderboard that is up to date with a log.
+// The function followed() returns a leaderboard that is up to date with a log.
 func followed(t testing.TB, log eventstore.Log) *inspected {
 	t.Helper()
 	l := newInspected()

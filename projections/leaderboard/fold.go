@@ -113,8 +113,8 @@ func (l *Leaderboard) rate(tx *projections.Tx, mode string, e ladder.RatingsChan
 	return nil
 }
 
-// void closes a match without ratings. It ignores a match that never started,
-// because the leaderboard does not know its players.
+// The method void() closes a match without ratings. It ignores a match that never
+// started, because the leaderboard does not know its players.
 func (l *Leaderboard) void(tx *projections.Tx, mode string, e ladder.MatchVoided, at time.Time) error {
 	p := l.playing[e.MatchID]
 	if p == nil {
@@ -139,8 +139,8 @@ func (l *Leaderboard) store(tx *projections.Tx, bot int64, seat int, s seats.Sea
 		bot, l.matches, seat, placement, mu, sigma, games, s.Strikes, s.Resigned, s.Missed, s.TimeUsedMs, s.RatingBefore, s.Version)
 }
 
-// close stores a started match as the latest closed match. reason is nil unless
-// the match was aborted.
+// The method close() stores a started match as the latest closed match. The parameter
+// reason is nil unless the match was aborted.
 func (l *Leaderboard) close(tx *projections.Tx, mode, id string, reason any, at time.Time) error {
 	p := l.playing[id]
 	delete(l.playing, id)

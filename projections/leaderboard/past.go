@@ -14,9 +14,9 @@ import (
 // different times.
 const maxPast = 8
 
-// A past caches the standings of a mode after given matches. Such standings never
-// change. Only one goroutine reads standings at a time, so that many requests use
-// at most one core.
+// The type past is a cache of standings. Each entry contains the standings of a mode
+// after a certain match. Such standings never change. Only one goroutine reads
+// standings at a time, so that many requests use at most one core.
 type past struct {
 	mu     sync.Mutex
 	cached []pastStandings // the most recently read first

@@ -21,8 +21,8 @@ type feed struct {
 	newest  [][]byte
 }
 
-// first returns the number of the first uncompressed record. end returns the
-// number of the next record.
+// The method first() returns the number of the first uncompressed record, and end()
+// returns the number of the next record.
 func (f *feed) first() uint64 { return 1 + f.older }
 func (f *feed) end() uint64   { return f.first() + uint64(len(f.newest)) }
 
@@ -38,14 +38,14 @@ func (f *feed) add(record []byte) {
 	f.newest = append(f.newest, record)
 }
 
-// The method from() returns the uncompressed records, starting with number n. n must
-// be at least first.
+// The method from() returns the uncompressed records, starting with number n. n must be
+// at least f.first().
 func (f *feed) from(n uint64) [][]byte {
 	return f.newest[n-f.first() : len(f.newest) : len(f.newest)]
 }
 
-// block returns the compressed block that contains record n, and the record's
-// offset in the block. n must be less than first.
+// block returns the compressed block that contains record n, and the record's offset in
+// the block. n must be less than f.first().
 func (f *feed) block(n uint64) (packed []byte, offset int) {
 	return f.packed[(n-1)/blockSize], int((n - 1) % blockSize)
 }

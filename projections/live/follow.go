@@ -238,8 +238,8 @@ func (h *Hub) announce(m *running) {
 	h.channels[""].addFrame(m.id, frame)
 }
 
-// leave removes a match. If end is not nil, readers get end as the match's last
-// record.
+// leave removes a match. If the parameter end is not nil, readers get it as the match's
+// last record.
 func (h *Hub) leave(m *running, end []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

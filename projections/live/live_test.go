@@ -258,8 +258,8 @@ func TestSlowReaderOfAModeGetsTheNewestFramesAndAllEnds(t *testing.T) {
 	})
 }
 
-// failing is a log that a test can make unavailable. Its subscriptions then end,
-// and its reads fail.
+// The type failing is a log that a test can make unavailable. Its subscriptions then
+// end, and its reads fail.
 type failing struct {
 	*memory.Log
 	mu   sync.Mutex

@@ -89,8 +89,8 @@ func (r *Reader) takeAll() (records [][]byte, more <-chan struct{}, ended bool) 
 	return records, c.moved.next, !known
 }
 
-// closed is a closed channel. If Take returns it as more, the caller calls Take
-// again immediately.
+// The variable closed is a closed channel. If Take returns it as the result more, the
+// caller calls Take again immediately.
 var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 // Ended reads the stream of an ended match.

@@ -11,7 +11,7 @@ import (
 	"hexarena/projections/matches"
 )
 
-// running holds the state of one running match.
+// The type running holds the state of one running match.
 type running struct {
 	// Only the goroutine that feeds the match uses these fields.
 	id        string

@@ -69,7 +69,7 @@ func (s *stage) run() {
 	require.NoError(s.t, s.hub.Ready(s.t.Context()))
 }
 
-// running implements Options.Running by reading the log.
+// The method running() implements Options.Running by reading the log.
 func (s *stage) running(ctx context.Context) ([]string, error) {
 	var ids []string
 	for id, m := range s.scan(ctx) {
@@ -171,10 +171,11 @@ func take(t require.TestingT, r *live.Reader) (all []record, ended bool) {
 	}
 }
 
-// settled waits until the hub is idle. Call it only in a synctest bubble.
+// The function settled() waits until the hub is idle. Call it only in a synctest
+// bubble.
 func settled() { synctest.Wait() }
 
-// bubble runs a test in a synctest bubble, so that settled works.
+// bubble runs a test in a synctest bubble, so that settled() works.
 func bubble(t *testing.T, f func(t *testing.T, s *stage)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)

@@ -20,8 +20,9 @@ import (
 	"hexarena/projections/seats"
 )
 
-// Reachable is the maximum number of matches that a query can list. Its pages end
-// after the newest Reachable matches (docs/protocol.md, GET /matches).
+// Reachable is the maximum number of matches that a query can list. The pages of the
+// query contain only the newest matches, up to this number (docs/protocol.md, GET
+// /matches).
 const Reachable = 10_000
 
 // The statuses of a match.

@@ -43,7 +43,7 @@ func newFixture(t *testing.T) *fixture {
 	return w
 }
 
-// all returns all matches that a query selects, on one page.
+// The method all() returns all matches that a query selects, on one page.
 func (w *fixture) all(q matches.Query) []matches.Summary {
 	w.t.Helper()
 	require.NoError(w.t, w.sync.Sync(w.t.Context()))
@@ -348,7 +348,7 @@ func TestPagesOfAnySizeMakeTheWholeList(t *testing.T) {
 }
 
 // The method pages returns the match ids on all pages of a query. Before each page
-// except the first, it calls the callback between.
+// except the first, it calls the function between().
 func (s *synthetic) pages(q matches.Query, between func()) (ids []string) {
 	s.t.Helper()
 	for {

@@ -23,7 +23,7 @@ type Query struct {
 	Limit               int    // at least 1
 }
 
-// queries holds the prepared statements that queries use.
+// The type queries holds the prepared statements.
 type queries struct {
 	get, voided, seq, bot *sql.Stmt
 	following             *sql.Stmt         // a bot's matches, oldest first
@@ -56,9 +56,9 @@ func prepare(rows *sql.DB) (q *queries, err error) {
 // selects n kinds of matches whose numbers are less than ?2.
 func newestFirst(n int) string { return merged(n, "seq < ?2", "seq DESC") }
 
-// merged returns a query that lists n kinds of matches of the bot ?1. The table
-// stores the matches of each kind in order. So SQLite only has to merge the kinds, and
-// reads only the rows of the page.
+// The function merged() returns a query that lists n kinds of matches of the bot ?1.
+// The table stores the matches of each kind in order. So SQLite only has to merge the
+// kinds, and reads only the rows of the page.
 func merged(n int, condition, order string) string {
 	ranges := make([]string, n)
 	for i := range ranges {
@@ -107,7 +107,7 @@ func (m *Matches) List(query Query) (page []Summary, next string, known bool, er
 		return []Summary{}, "", true, err
 	}
 	// The numbers of matches have no gaps. So a match can be out of reach only if
-	// at least Reachable newer matches have been seated.
+	// enough newer matches have been seated.
 	if last-found[len(found)-1].seq >= Reachable {
 		edge, err := m.edges.of(s, at, func() (int64, int64, error) { return q.edge(bot, kinds) })
 		if err != nil {
@@ -127,9 +127,10 @@ func (m *Matches) List(query Query) (page []Summary, next string, known bool, er
 	return page, next, true, nil
 }
 
-// From returns at most limit matches of a bot, oldest first. The list begins with the
-// match whose id is first, or with the bot's oldest match if first is empty. known is
-// false if the bot has not started that match. From can list every match of the bot.
+// From returns at most limit matches of a bot, oldest first. The parameter first is the
+// id of the first match in the list. The result known is false if the bot has not
+// started this match. If first is empty, the list begins with the bot's oldest match.
+// From can list every match of the bot.
 func (m *Matches) From(botID, first string, limit int) (list []Summary, known bool, err error) {
 	q, seq := m.queries.Load(), int64(0)
 	if first != "" {
@@ -162,8 +163,8 @@ func (q *queries) before(id string) (seq int64, err error) {
 	return seq, q.seq.QueryRowContext(context.Background(), id).Scan(&seq)
 }
 
-// number returns the number of a bot, or 0, which means all bots, if botID is
-// empty.
+// The method number() returns the number of a bot. If botID is empty, it returns 0,
+// which stands for all bots.
 func (q *queries) number(botID string) (bot int64, err error) {
 	if botID == "" {
 		return 0, nil
@@ -227,7 +228,7 @@ func (r *row) scan(from interface{ Scan(into ...any) error }, columns []any) (en
 	return en, err
 }
 
-// all reads the summaries of all rows, and closes rows.
+// The method all() reads the summaries of all rows, and closes the rows.
 func (r *row) all(rows *sql.Rows, columns []any) (list []entry, err error) {
 	defer rows.Close()
 	for rows.Next() {
@@ -244,8 +245,8 @@ func (r *row) all(rows *sql.Rows, columns []any) (list []entry, err error) {
 // its own edge.
 type selection struct{ bot, mode, status string }
 
-// edges caches the edge of each selection until the next commit. An edge is the
-// number of the oldest match that a query can list. Finding it takes a few
+// The type edges caches the edge of each selection until the next commit. An edge is
+// the number of the oldest match that a query can list. Finding it takes a few
 // milliseconds. Only pages with much older matches need an edge.
 type edges struct {
 	mu     sync.Mutex

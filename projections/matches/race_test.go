@@ -2,5 +2,6 @@
 
 package matches_test
 
-// raced reports whether the race detector is on, which makes SQLite slow.
+// The constant raced says whether the race detector is on. The race detector makes
+// SQLite slow.
 const raced = true

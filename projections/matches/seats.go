@@ -9,8 +9,8 @@ import (
 	"hexarena/projections/seats"
 )
 
-// These are the bits of a stored seat. The number of strikes begins at
-// strikesShift.
+// These are the bits of a stored seat. The bits from strikesShift on contain the number
+// of strikes.
 const (
 	seatMissed = 1 << iota
 	seatResigned

@@ -177,7 +177,8 @@ func TestMissingLadderEventStopsTheModel(t *testing.T) {
 	require.ErrorContains(t, arenatest.Follow(t, log, signed).Sync(t.Context()), "ladder-standard@1: the next event of the ladder must be at revision 0")
 }
 
-// holed is a log whose subscriptions leave out one event of the standard ladder.
+// The type holed is a log whose subscriptions leave out one event of the standard
+// ladder.
 type holed struct {
 	*memory.Log
 	missing eventstore.Revision

@@ -28,7 +28,7 @@ type record struct {
 	Proof      *match.Proof        `json:"proof"`
 }
 
-// fields lists the names of a leaf's fields.
+// The variable fields lists the names of a leaf's fields.
 var fields = []string{"id", "mode", "status", "players", "startedAt", "endedAt", "seed", "replay", "commitment", "proof"}
 
 var errNoEnd = errors.New("the ladder has closed the match, but the match's stream has no end event")

@@ -11,8 +11,8 @@ import (
 )
 
 // Recompute builds a mode's tree of results from the log, without the rows, and returns
-// the tree's head. It stops after size leaves or at the end of the log, whichever comes
-// first. It calls report after each leaf.
+// the tree's head. It stops when the tree has the given size or at the end of the log,
+// whichever comes first. It calls the function report after each leaf.
 func Recompute(ctx context.Context, log eventstore.Log, mode string, size uint64, report func(leaves uint64)) (Head, error) {
 	tree := factory.NewEmptyRange(0)
 	for r, err := range log.Read(ctx, eventstore.StreamID(ladder.Stream(mode)), 0, eventstore.ReadOptions{}) {

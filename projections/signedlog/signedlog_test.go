@@ -262,7 +262,7 @@ func TestMatchVoidedForTheBeaconHasNoLeaf(t *testing.T) {
 	require.Zero(t, w.head(ladder.Standard).Size)
 }
 
-// away is a log in which the next few reads of streams fail.
+// The type away is a log in which the next few reads of streams fail.
 type away struct {
 	*memory.Log
 	reads atomic.Int32

@@ -44,7 +44,8 @@ var (
 	writesOfNetwork  = quota.Rate{Burst: 1_000, Every: time.Second}
 )
 
-// strangers holds what a read-only node knows about its clients.
+// The type strangers holds the quotas, the secret and the counters for the clients of a
+// read-only node.
 type strangers struct {
 	Quotas
 	secret  []byte // the key for the tags of networks

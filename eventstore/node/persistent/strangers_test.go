@@ -108,7 +108,7 @@ func TestExpiry(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// The result is the context of a call from the given address.
+// The function from() returns the context of a call from the given address.
 func from(address string) context.Context {
 	tcp := net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address))
 	return peer.NewContext(context.Background(), &peer.Peer{Addr: tcp})

@@ -22,8 +22,8 @@ type strategy interface {
 	// consumer.
 	pin(*streams.Reader, *record.Record) (uint32, error)
 
-	// pinned reports whether pick may find a consumer for a message even if it found
-	// none for the previous message.
+	// The method pinned() reports whether pick may find a consumer for a message even
+	// if it found none for the previous message.
 	pinned() bool
 }
 
@@ -50,9 +50,9 @@ func newStrategy(name string) strategy {
 	return nil
 }
 
-// turns is a strategy that sends each message to the next consumer if fair is set.
-// Otherwise, it sends messages to one consumer until that consumer has no free
-// capacity.
+// The type turns is a strategy. If its field fair is set, it sends each message to the
+// next consumer. Otherwise, it sends messages to one consumer until that consumer has
+// no free capacity.
 type turns struct {
 	fair  bool
 	queue []*consumer
@@ -85,8 +85,9 @@ func (t *turns) pick(uint32) *consumer {
 // bucketCount is the number of buckets, as in EventStoreDB.
 const bucketCount = 1024
 
-// buckets is a strategy that sends all messages of a bucket to one consumer until that
-// consumer leaves. A new consumer takes buckets from the consumers that have the most.
+// The type buckets is a strategy that sends all messages of a bucket to one consumer
+// until that consumer leaves. A new consumer takes buckets from the consumers that have
+// the most.
 type buckets struct {
 	of    func(*streams.Reader, *record.Record) (string, error)
 	owner [bucketCount]*consumer

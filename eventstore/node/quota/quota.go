@@ -1,7 +1,7 @@
 // Package quota counts what the clients of a read-only node use, in total and for each
-// network. Anyone may connect to a read-only node. The limits bound the memory and disk
-// space that clients can use, and no single network can use up everything. The package
-// does not know what it counts.
+// network. Anyone may connect to a read-only node. The limits restrict how much memory
+// and disk space clients can use, and no single network can use up everything. The
+// callers decide which things are counted.
 package quota
 
 import (

@@ -57,7 +57,7 @@ func (r Rate) after(whole time.Time, n int, now time.Time) (time.Time, time.Dura
 }
 
 // Once the meter knows this many networks, it forgets those whose allowance is full
-// again. The total rate bounds how many others there can be.
+// again. The total rate limits how many networks remain.
 const remembered = 1024
 
 func (m *Meter) forget(now time.Time) {

@@ -95,8 +95,8 @@ func (r *reader) selects(found *record.Record) bool {
 	return !streams.HiddenFromAll(found.Stream) && r.filter.Matches(found)
 }
 
-// begin returns the revision or position to begin at. If the read begins at the end,
-// begin returns the highest number.
+// The method begin() returns the revision or position at which the read starts. If the
+// read starts at the end, it returns the highest number.
 func (r *reader) begin() uint64 {
 	if r.from.Kind == wire.FromEnd {
 		return math.MaxUint64

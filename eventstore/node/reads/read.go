@@ -11,10 +11,10 @@ import (
 	"hexarena/eventstore/node/wire"
 )
 
-// Reads handles Read calls: both reads and subscriptions.
+// Reads handles each Read call, which is either a read or a subscription.
 type Reads struct{ *streams.Reader }
 
-// reading is a valid request to read or to subscribe.
+// The type reading holds a valid request for a read or a subscription.
 type reading struct {
 	stream     string // empty for $all
 	backwards  bool

@@ -63,8 +63,8 @@ func (c cut) put(b *pebble.Batch, stream string) error {
 	return b.Set(key, withSum(key, c.revision, c.position), nil)
 }
 
-// cut returns the cut of a stream. ok is false if none of the stream's events were
-// scavenged.
+// The method cut() returns the cut of a stream. The result ok is false if none of the
+// stream's events were scavenged.
 func (s *Store) cut(stream string) (c cut, ok bool, err error) {
 	if !s.scavenged.Load() {
 		return cut{}, false, nil

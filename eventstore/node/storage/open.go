@@ -225,8 +225,8 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.lock.Close())
 }
 
-// AbandonAfter is how long the node waits for the last writers of a failed log to finish.
-// Abandon then waits up to the same time until the log is closed.
+// AbandonAfter is how long the node waits for the last writers of a failed log to
+// finish. Abandon then waits at most as long for the log to close.
 const AbandonAfter = time.Second
 
 // ErrAbandoned means that a failed log cannot be closed, because Pebble still

@@ -95,7 +95,8 @@ func decodeProposed(data []byte, m *api.AppendReq) bool {
 	return true
 }
 
-// set decodes a field of the event. It returns false if the field was already set.
+// The method set() decodes a field of the event. It returns false if the field was
+// already set.
 func (p *proposal) set(field protowire.Number, value []byte) bool {
 	e := &p.event
 	switch {

@@ -78,7 +78,8 @@ func AppendRetriedEvent(buf []byte, r record.Resolved, textIDs bool, retries int
 	return appendEvent(buf, r, textIDs, appendVarint(nil, fieldEventRetries, uint64(retries)))
 }
 
-// appendEvent appends to buf an encoded event, followed by the encoded fields in more.
+// appendEvent appends to buf an encoded event, followed by the encoded fields in the
+// parameter more.
 func appendEvent(buf []byte, r record.Resolved, textIDs bool, more []byte) []byte {
 	position := r.Original().Position
 	size := len(more) + protowire.SizeTag(fieldEventCommit) + protowire.SizeVarint(position)

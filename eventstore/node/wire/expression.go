@@ -136,8 +136,8 @@ func compile(text string, largest int) (*regexp.Regexp, error) {
 	return compiled, err
 }
 
-// size estimates the memory that a compiled expression needs. The engine copies a
-// repeated part several times, and size counts each copy.
+// The function size() estimates the memory that a compiled expression needs. The engine
+// copies a repeated part several times, and the function counts each copy.
 func size(parsed *syntax.Regexp) int {
 	const instruction, character = 64, 8
 	n := instruction + character*len(parsed.Rune)

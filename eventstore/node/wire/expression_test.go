@@ -100,10 +100,10 @@ func TestLargeFilters(t *testing.T) {
 	require.NoError(t, stored.Compile(), "a filter that an earlier version stored")
 }
 
-// An expression with a lookahead at its start matches a text under two conditions: the
-// beginning of the text does not match the excluded expression, and it does match the
-// rest of the expression. The reference implementation evaluates the two parts
-// separately, so it does not depend on where the parser splits the expression.
+// If an expression has a lookahead at its start, it matches a text under two
+// conditions: the beginning of the text matches the rest of the expression, and it does
+// not match the excluded expression. The reference implementation evaluates the two
+// parts separately, so it does not depend on where the parser splits the expression.
 func FuzzLookahead(f *testing.F) {
 	for _, seed := range [][3]string{
 		{`\$.+$|PersistentConfig\d+$`, ``, "$metadata"},

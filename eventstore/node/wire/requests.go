@@ -56,9 +56,9 @@ func StreamName(m *shared.StreamIdentifier) (string, error) {
 	return name, nil
 }
 
-// Start is the start of a read or a subscription. At is the revision or position of
-// a FromExactly start. Prepare is the prepare position of a start in $all, which
-// only subscriptions use.
+// Start is the start of a read or a subscription. The field At is the revision or
+// position of a FromExactly start. The field Prepare is the prepare position of a start
+// in $all. Only subscriptions use it.
 type Start struct {
 	Kind        startKind
 	At, Prepare uint64

@@ -112,7 +112,7 @@ func propose(r *writer.Request, message *api.AppendReq, event *api.AppendReq_Pro
 	return err
 }
 
-// proposed is an event in a message of Append or BatchAppend.
+// The interface proposed is an event in a message of Append or BatchAppend.
 type proposed interface {
 	GetId() *shared.UUID
 	GetMetadata() map[string]string
@@ -166,8 +166,8 @@ func writableName(m *shared.StreamIdentifier) (string, error) {
 	return name, err
 }
 
-// expecting contains the methods that the options of Append, Delete and Tombstone
-// have in common.
+// The interface expecting contains the methods that the options of Append, Delete and
+// Tombstone have in common.
 type expecting interface {
 	GetRevision() uint64
 	GetNoStream() *shared.Empty

@@ -31,10 +31,10 @@ const (
 	batchCalls    = 64
 )
 
-// batches is the state of one call to BatchAppend. The client sends several appends, in
-// messages that may be interleaved, and does not wait for the responses. If one append
-// fails, the response to that append contains the error, and the call continues. The
-// writer decides the appends in the order in which they become complete.
+// The type batches is the state of one call to BatchAppend. The client sends several
+// appends, in messages that may be interleaved, and does not wait for the responses. If
+// one append fails, the response to that append contains the error, and the call
+// continues. The writer decides the appends in the order in which they become complete.
 type batches struct {
 	Writes
 	call  api.Streams_BatchAppendServer
@@ -79,7 +79,7 @@ func (s Writes) BatchAppend(call api.Streams_BatchAppendServer) error {
 	}
 }
 
-// take handles one message. An error ends the call.
+// The method take() handles one message. An error ends the call.
 func (b *batches) take(m *api.BatchAppendReq) error {
 	id, err := wire.EventID(m.GetCorrelationId())
 	if err != nil {
