@@ -123,8 +123,8 @@ func (s *state) sameLog(ctx context.Context, log eventstore.Log) error {
 	return errors.Join(ctx.Err(), errors.New("the folder contains an export of another log: use another folder"))
 }
 
-// pass records that the run has processed an ending, which means that the match is in
-// the open partition or has no rows.
+// pass records that the run has processed an ending: the match is in the open
+// partition, or it has no rows.
 func (s *state) pass(e ending) {
 	s.next = progress{e.event.Position, &anchor{e.event.Stream, e.event.Revision, e.event.ID}}
 }

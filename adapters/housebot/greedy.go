@@ -108,8 +108,8 @@ func (b *greedy) goal(t *table) (game.Action, bool) {
 	return game.Action{}, false
 }
 
-// The function missing() returns the cards that a hand lacks to pay a cost, and the
-// spare cards that it does not need to pay the cost.
+// The function missing() compares a hand with a cost. It returns the cards that the
+// hand still needs, and the spare cards that the cost does not use.
 func missing(hand, cost game.Cards) (lack, spare game.Cards) {
 	for r := range hand {
 		if cost[r] > hand[r] {

@@ -67,7 +67,7 @@ func Handler(o Options) (http.Handler, error) {
 	return &server{o}, nil
 }
 
-// known returns an error if no house bot has the name.
+// The function known() returns an error if no house bot has this name.
 func known(name string) error {
 	if strategies[name] == nil {
 		return fmt.Errorf("unknown house bot %q; choose one of %s", name, strings.Join(Names(), ", "))
@@ -174,8 +174,8 @@ func (s *server) reply(ctx context.Context, conn *websocket.Conn, player *Player
 // Player plays one match for a house bot, without a socket.
 type Player struct{ strategy strategy }
 
-// NewPlayer returns a player of the house bot with a name. The name must be one of
-// Names. The seed and the match id determine the player's random choices.
+// NewPlayer returns a player that decides like the house bot with the given name, which
+// must be in Names. The seed and the match id determine the player's random choices.
 func NewPlayer(name string, seed uint64, matchID string) (*Player, error) {
 	if err := known(name); err != nil {
 		return nil, err

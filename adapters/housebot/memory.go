@@ -16,7 +16,7 @@ func (t *thisTurn) at(turn int) {
 	}
 }
 
-// talk returns message in the first call of each turn, and "" in later calls.
+// talk returns the given message in the first call of each turn, and "" in later calls.
 func (t *thisTurn) talk(message string) string {
 	if t.talked || message == "" {
 		return ""

@@ -84,7 +84,7 @@ func (b *random) builds(t *table) (options []game.Action) {
 	return options
 }
 
-// cards returns either one action, which plays a dev card, or no actions.
+// The method cards() returns either one action that plays a dev card, or no action.
 func (b *random) cards(t *table) []game.Action {
 	if b.now.played || b.rng.IntN(2) == 0 {
 		return nil

@@ -187,8 +187,8 @@ func (t *table) banditMove() (hex, victim uint8) {
 }
 
 // harm returns a score for moving the bandit to a hex. Harm to rivals raises the score,
-// and harm to the viewer lowers it. victim is the rival at the hex with the most cards,
-// or board.None.
+// and harm to the viewer lowers it. The result victim is one of the rivals at
+// the hex: the one with the most cards. If there are none, it is board.None.
 func (t *table) harm(h uint8) (score int, victim uint8) {
 	token := t.Board.Hexes[h].Token
 	if token == nil {
@@ -212,7 +212,7 @@ func (t *table) harm(h uint8) (score int, victim uint8) {
 }
 
 // play returns the action that plays a dev card, if the viewer has the card and can
-// play it. A windfall uses both resources, one and two; an embargo uses only one.
+// play it. A windfall uses both given resources, and an embargo uses only the first.
 func (t *table) play(card game.DevCard, one, two board.Resource) (a game.Action, ok bool) {
 	if !slices.Contains(t.DevCards, card.String()) {
 		return game.Action{}, false

@@ -1,5 +1,5 @@
-// Package lease ensures that only one of the processes that share a log plays, that is,
-// seats tables and referees matches. Call [Acquire], play until the channel
+// Package lease ensures that on each log, only one process plays. The process that
+// plays seats tables and referees matches. Call [Acquire], play until the channel
 // [Lease.Lost] is closed, and call [Lease.Release] after everything that plays has
 // stopped.
 //
@@ -133,7 +133,8 @@ func (l *Lease) giveUp(ctx context.Context) error {
 	return nil
 }
 
-// handle passes this claim to decide, and appends the events that decide returns.
+// handle calls the function decide with this claim, and appends the events that the
+// function returns.
 func (l *Lease) handle(ctx context.Context, decide func(p arena.Player, holder string, generation uint64) ([]arena.Event, error)) error {
 	_, _, err := kind.Handle(ctx, l.log, arena.PlayerStream, arena.Player{}, l.metadata(), func(p arena.Player) ([]arena.Event, error) {
 		return decide(p, l.holder, l.generation)

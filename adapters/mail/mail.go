@@ -76,16 +76,16 @@ func (m *Mailer) SendSignInLink(ctx context.Context, to, link string, until time
 	return m.queue.add(l)
 }
 
-// SendBotPaused tells an owner that the arena has paused a bot. page is the URL of the
-// web page on which the owner can unpause the bot. SendBotPaused returns once the email
+// SendBotPaused tells an owner that the arena has paused a bot. The parameter page is
+// the URL at which the owner can unpause the bot. SendBotPaused returns once the email
 // is delivered. If the same email is sent again, it has the same id, so mail programs
 // and the folder show it only once.
 func (m *Mailer) SendBotPaused(ctx context.Context, to string, b owner.Bot, page string) error {
 	return m.deliver(ctx, m.writer.botPaused(to, b, page))
 }
 
-// SendKeyMoved tells an owner that a key moved to another account. page is the URL of
-// the web page on which the owner can register another key. In all other respects,
+// SendKeyMoved tells an owner that a key moved to another account. The parameter page
+// is the URL at which the owner can register another key. In all other respects,
 // SendKeyMoved is like SendBotPaused.
 func (m *Mailer) SendKeyMoved(ctx context.Context, to string, k owner.Key, page string) error {
 	return m.deliver(ctx, m.writer.keyMoved(to, k, page))

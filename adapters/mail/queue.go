@@ -38,7 +38,7 @@ func newQueue(deliver func(context.Context, letter) error) *queue {
 	}
 }
 
-// add puts a letter into the queue, from which run delivers it.
+// add puts a letter into the queue. The method run() delivers it later.
 func (q *queue) add(l letter) error {
 	if !q.slots.TryAcquire(1) {
 		return errQueueFull

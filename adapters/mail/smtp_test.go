@@ -279,8 +279,8 @@ func TestPasswordsNeedTLS(t *testing.T) {
 	}
 }
 
-// The type scripted is a server that accepts every command except those that its fields
-// name.
+// The type scripted is a server that accepts every command, except for those in its
+// fields hangs and ends.
 type scripted struct {
 	greeting string // reply to EHLO; if empty, the server does not offer 8BITMIME
 	hangs    string // the server does not reply to this command; "connect" means that it sends no greeting

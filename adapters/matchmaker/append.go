@@ -65,7 +65,7 @@ func (l *Ladder) resolveConflict(ctx context.Context, ours uuid.UUID) error {
 }
 
 // catchUp folds the events that were stored since the last read, and reports whether
-// the event with the id ours is one of them. If the read fails partway, the state still
+// one of them has the given id. If the read fails partway, the state still
 // includes the events folded so far. The first call starts from a snapshot.
 func (l *Ladder) catchUp(ctx context.Context, ours uuid.UUID) (stored bool, err error) {
 	if err := l.restoreOnce(ctx); err != nil {

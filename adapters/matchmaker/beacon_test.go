@@ -17,8 +17,8 @@ import (
 
 var errBehind = errors.New("the beacon is behind")
 
-// fakeBeacon names rounds of quicknet. While behind is set, it returns an error
-// instead.
+// fakeBeacon names rounds of quicknet. While its field behind is true, it returns an
+// error instead.
 type fakeBeacon struct {
 	mu     sync.Mutex
 	behind bool
@@ -46,8 +46,8 @@ func clockIn2026() {
 	<-time.After(time.Until(time.Date(2026, 11, 23, 12, 0, 0, 1_500_000, time.UTC)))
 }
 
-// newLadderWithBeacon calls clockIn2026, and returns a ladder that uses a beacon and
-// the ladder's log.
+// newLadderWithBeacon calls clockIn2026. It returns a ladder that uses a beacon,
+// and also the log of that ladder.
 func newLadderWithBeacon() (*Ladder, *faultyLog) {
 	clockIn2026()
 	log := newFaultyLog()

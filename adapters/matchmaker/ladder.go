@@ -190,8 +190,8 @@ func (l *Ladder) lock(ctx context.Context) error {
 // errConflict reports that another writer appended first.
 var errConflict = errors.New("another writer appended first")
 
-// write calls decide and stores the events that decide returns. If another writer was
-// faster, write calls decide again. It returns the stored events.
+// write calls the function decide, and stores and returns the events that the function
+// returns. If another writer was faster, write calls the function again.
 func (l *Ladder) write(ctx context.Context, correlation string, decide func(ladder.Ladder) ([]ladder.Event, error)) ([]ladder.Event, error) {
 	if err := l.lock(ctx); err != nil {
 		return nil, err

@@ -90,8 +90,8 @@ func New(o Options) *Matchmaker {
 	return &Matchmaker{options: o, seating: semaphore.NewWeighted(int64(len(o.Ladders)))}
 }
 
-// Run runs the ticks of all modes until ctx ends: one immediately, and then one at each
-// interval of length Tick. The modes do not wait for each other. Run also takes
+// Run runs the ticks of all modes until ctx ends: the first immediately, and the
+// others at intervals of Tick. The modes do not wait for each other. Run also takes
 // snapshots of the ladders, rotates seed keys and publishes retired keys. If something
 // fails, Run logs the failure and tries again at the next tick.
 func (m *Matchmaker) Run(ctx context.Context) {

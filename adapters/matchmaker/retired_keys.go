@@ -8,8 +8,8 @@ import (
 // RetiredKeys publishes retired seed keys.
 type RetiredKeys interface {
 	// PublishRetired publishes the retired seed keys that no unfinished match
-	// needs, and returns their ids. It publishes each key only once. needed
-	// returns the ids of the seed keys of all unfinished matches.
+	// needs, and returns their ids. It publishes each key only once. The
+	// function needed() returns the ids of the seed keys of all unfinished matches.
 	PublishRetired(ctx context.Context, needed func(context.Context) (map[string]bool, error)) (ids []string, err error)
 }
 

@@ -51,7 +51,7 @@ type Health interface {
 }
 
 // Mailer sends emails. Each method returns once a mail server has accepted the email,
-// or once the email is stored in a folder. page is the URL of the web page on which the
+// or once the email is stored in a folder. The parameter page is the URL at which the
 // owner can respond to the change, and site is the URL of the arena.
 type Mailer interface {
 	SendBotPaused(ctx context.Context, to string, b owner.Bot, page string) error

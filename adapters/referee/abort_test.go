@@ -112,7 +112,7 @@ func TestFirstAbortOrderCounts(t *testing.T) {
 	})
 }
 
-// If the caller cancels during an outage of the log, the order remains in effect.
+// If the caller gives up during an outage of the log, the order remains in effect.
 func TestAbortOutlivesItsCaller(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		slowly(f, 4*time.Second)

@@ -18,10 +18,10 @@ const (
 var errWall = errors.New("the wall clock has run out")
 
 // ask sends all open decisions to their bots at the same time, and returns the outcomes
-// in the order of the decisions. If the clock reaches wall first, the error is errWall.
-// If an operator aborts the match, the error is the Order. If ctx ends, the error is
-// errStopped. If ask returns an error, the outcome of each decision that is still open
-// contains only the time that the decision has used.
+// in the order of the decisions. If the clock reaches the time wall, the error is
+// errWall. If an operator aborts the match, the error is the Order. If ctx ends, the
+// error is errStopped. If ask returns an error, the outcome of each decision that is
+// still open contains only the time that the decision has used.
 func (p *run) ask(ctx context.Context, wall time.Duration) ([]match.Outcome, error) {
 	ctx, stop := p.withLimits(ctx, wall)
 	defer stop()
@@ -41,8 +41,9 @@ func (p *run) ask(ctx context.Context, wall time.Duration) ([]match.Outcome, err
 	return outcomes, nil
 }
 
-// withLimits returns a context that ends in two cases. When the clock reaches wall, the
-// cause is errWall. When an operator aborts the match, the cause is the Order.
+// withLimits returns a context that ends in two cases. When the clock reaches the time
+// wall, the cause is errWall. When an operator aborts the match, the cause is the
+// Order.
 func (p *run) withLimits(ctx context.Context, wall time.Duration) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	forget := context.AfterFunc(p.ordered, func() { cancel(context.Cause(p.ordered)) })
@@ -100,8 +101,8 @@ func (p *run) send(ctx context.Context, s *seat, o *openDecision, c *connection)
 	}
 }
 
-// drain reads the data that the seat's socket had received by the deadline. Without
-// drain, the referee could lose an answer that arrived just before the deadline.
+// drain reads the data that the seat's socket had received by the deadline. Otherwise,
+// the referee could lose an answer that arrived just before the deadline.
 func (p *run) drain(ctx context.Context, s *seat, o *openDecision) {
 	c := s.current()
 	if c == nil || s.closed(o) || ctx.Err() != nil {

@@ -20,8 +20,8 @@ const patienceOfTests = 30 * time.Second
 
 var errNoRound = errors.New("the round did not arrive in time")
 
-// fakeBeacon provides unsigned rounds at their times. While down is set, no round
-// arrives.
+// fakeBeacon provides unsigned rounds at their times. While its field down is true, no
+// round arrives.
 type fakeBeacon struct {
 	chain  beacon.Chain
 	down   atomic.Bool

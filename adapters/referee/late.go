@@ -33,8 +33,8 @@ func (s *seat) noteLate(frame []byte) {
 	s.flushLate(i)
 }
 
-// keepLate calls keep with the late answer to an overdue decision. If the answer has
-// not arrived yet, keep is called when it arrives.
+// keepLate passes the late answer to an overdue decision to the function keep(). If the
+// answer has not arrived yet, this happens when it arrives.
 func (s *seat) keepLate(decision int, keep func(...match.Event)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

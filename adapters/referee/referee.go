@@ -27,14 +27,14 @@ type Line interface {
 	// Send writes one text frame and does not retain it. It may block until ctx
 	// ends. After an error, the line is unusable.
 	Send(ctx context.Context, frame []byte) error
-	// Drain waits until all data that the socket had received before the call has been
-	// passed to receive, or until ctx ends.
+	// Drain waits until the callback receive() has been called with all data that the
+	// socket had received before Drain was called, or until ctx ends.
 	Drain(ctx context.Context)
 	// Fault returns why the line ended, or nil if the reason is unknown. Call it after
-	// receive was called with match.CauseDropped, or after Send failed.
+	// receive() was called with match.CauseDropped, or after Send failed.
 	Fault() *match.Fault
-	// Close frees the line within a second, even after an error. receive is not
-	// called after Close.
+	// Close frees the line within a second, even after an error. After Close,
+	// receive() is no longer called.
 	Close()
 }
 
@@ -43,8 +43,8 @@ type Line interface {
 // returns true, dialing again cannot succeed. If the error has a method Fault()
 // match.Fault, that method returns the fault to store for the decision.
 //
-// The line calls receive for each frame, one call at a time, possibly before Dial
-// returns. For a text frame, cause is empty, and receive may retain the frame. For
+// The line calls receive() for each frame, one call at a time, possibly before Dial
+// returns. For a text frame, cause is empty, and receive() may retain the frame. For
 // malformed data, cause is match.CauseMalformed. For an oversized frame, cause is
 // match.CauseOversized. In the last call, cause is match.CauseDropped.
 type Dial func(ctx context.Context, url, matchID string, u Upgrade, receive func(frame []byte, cause string)) (line Line, accepted Accepted, err error)
@@ -203,7 +203,7 @@ func (r *Referee) Wait() {
 }
 
 // Stop permanently stops playing all matches, for example when the lease is lost. It
-// waits until all matches have stopped. If ctx ends first, Stop returns its error.
+// waits until all matches have stopped. If ctx ends first, Stop returns ctx.Err().
 // After that, the referee does not send requests, decide or append anything, but an
 // append that is in progress may still be stored. Open decisions stay open, so no seat
 // gets a strike because the referee stops.

@@ -221,8 +221,9 @@ func (p *run) writeLadder(ctx context.Context) error {
 	return nil
 }
 
-// The method stored() takes the error of writing a match's result to the ladder, and
-// returns the error with which play ends, or nil if the ladder has the result.
+// The method stored() takes the error of writing a match's result to the ladder. If the
+// ladder has the result, it returns nil. Otherwise, it returns the error that play()
+// returns.
 func (p *run) stored(ctx context.Context, err error) error {
 	switch {
 	case err == nil, errors.Is(err, ladder.ErrAlreadyFinished):

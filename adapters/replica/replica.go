@@ -1,9 +1,9 @@
-// Package replica keeps a second log for analysts, the replica, up to date with the
-// public part of the arena's log. The public part consists of the ladders, the arena's
-// keys, and each match's stream once the match has ended. For a running match, the
-// replica contains only the match's entry in TablesSeated. For an account, it contains
-// only the deletion, so that exports can leave out the account's id. It contains
-// nothing about bot URLs, sessions or operators' orders.
+// Package replica copies the public part of the arena's log to a second log for
+// analysts, the replica, and keeps the replica up to date. The public part consists of
+// the ladders, the arena's keys, and each match's stream once the match has ended. For
+// a running match, the replica contains only the match's entry in TablesSeated. For an
+// account, it contains only the deletion, so that exports can leave out the account's
+// id. It contains nothing about bot URLs, sessions or operators' orders.
 //
 // Copied events keep their ids, types, data, metadata and revisions. Only the deletion
 // of an account gets a different revision, because it is the only event of the account

@@ -72,11 +72,11 @@ type NewKey struct {
 }
 
 // KeyChallenge returns the text that an account must sign to prove that it has the
-// private key for a public key. base is the URL of the arena. The text names the arena
-// and the account, so the signature is useless for any other arena or account
-// (docs/protocol.md#moving-a-key-to-another-account). The text of a signed request
-// never begins with the same letters, so a signature of one text is never valid for the
-// other.
+// private key for a public key. The parameter base is the URL of the arena. The text
+// names the arena and the account, so the signature is useless for any other arena or
+// account (docs/protocol.md#moving-a-key-to-another-account). The text of a signed
+// request never begins with the same letters, so a signature of one text is never valid
+// for the other.
 func KeyChallenge(base *url.URL, accountID string, public []byte) string {
 	return "hexarena key proof\n" + strings.ToLower(base.Host) + "\n" + accountID + "\n" + base64.StdEncoding.EncodeToString(public)
 }

@@ -56,8 +56,8 @@ type BotSeating struct {
 	Reason  *string `json:"reason" doc:"Why the operator suspended the bot or the account; null for other states, and if the operator gave no reason."`
 }
 
-// Words describes the seating in words, such as "resting until 14:03". clock formats a
-// time.
+// Words describes the seating in words, such as "resting until 14:03". The
+// function clock() formats a time.
 func (s BotSeating) Words(clock func(time string) string) string {
 	switch {
 	case s.Reason != nil:

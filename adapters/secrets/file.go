@@ -62,9 +62,9 @@ func replace(path string, c contents) error {
 	return write(path, c, os.Rename)
 }
 
-// The function write() stores a file durably. It creates a temporary file, and then
-// calls place to give the file its final name. A crash leaves at most a temporary file
-// with unused keys.
+// The function write() stores a file durably. It creates a temporary file. Then the
+// function place() gives the file its final name. A crash leaves at most a temporary
+// file with unused keys.
 func write(path string, c contents, place func(temp, path string) error) error {
 	data, err := c.encode()
 	if err == nil && len(data) > maxFile {

@@ -11,10 +11,10 @@ import (
 )
 
 // PublishRetired publishes the retired seed keys that no unfinished match needs, and
-// returns their ids. It publishes each key only once. needed returns the ids of the
-// seed keys of all unfinished matches. PublishRetired calls needed only if some retired
-// key has not been published yet. The caller must ensure that no tables are seated
-// while PublishRetired runs.
+// returns their ids. It publishes each key only once. The function needed() returns the
+// ids of the seed keys of all unfinished matches. It is called only if some retired key
+// has not been published yet. The caller must ensure that no tables are seated while
+// PublishRetired runs.
 func (s Secrets) PublishRetired(ctx context.Context, needed func(context.Context) (map[string]bool, error)) ([]string, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()

@@ -32,7 +32,7 @@ func (s Secrets) Rotate(ctx context.Context, reason string, m eventstore.Metadat
 const scheduled = "scheduled rotation"
 
 // RotateIfOlder is like Rotate, but does nothing and returns a zero Rotation if the
-// active key was added less than age ago. If several processes call it at the same
+// active key has not reached the given age. If several processes call it at the same
 // time, only one of them rotates the key.
 func (s Secrets) RotateIfOlder(ctx context.Context, age time.Duration, now time.Time) (Rotation, error) {
 	due := func(added time.Time) bool { return now.Sub(added) >= age }
@@ -46,8 +46,8 @@ func (s Secrets) RotateIfOlder(ctx context.Context, age time.Duration, now time.
 	})
 }
 
-// rotate calls wanted with the keys in the log, and rotates the seed key if wanted
-// returns true.
+// rotate calls the function wanted() with the keys in the log. If the function returns
+// true, rotate replaces the seed key.
 func (s Secrets) rotate(ctx context.Context, reason string, m eventstore.Metadata, wanted func(arena.Keys) bool) (Rotation, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()

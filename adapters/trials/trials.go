@@ -26,10 +26,11 @@ const (
 	lookEvery = 30 * time.Second
 	// lookTime is the time limit for beginning one trial.
 	lookTime = 15 * time.Second
-	// patience is how long a trial may wait until it begins. A trial expires when
-	// patience and the wall clock of its mode have passed since its order.
+	// The constant patience is how long a trial may wait until it begins. Its game may
+	// then take as long as its mode's wall clock. Once both times together have passed
+	// since the order, a trial that is not being played expires.
 	patience = time.Hour
-	// kept is how long the log keeps the streams of a trial.
+	// The constant kept is how long the log keeps the streams of a trial.
 	kept = 30 * 24 * time.Hour
 )
 
@@ -73,7 +74,7 @@ type Options struct {
 	SeedKey func() (id string, key []byte)
 	Walls   map[string]time.Duration // the wall clock of each mode
 	// BetweenTicks calls f while no tick seats tables. Later ticks take into account
-	// all pauses that were stored before f.
+	// all pauses that were stored before the call of f.
 	BetweenTicks func(f func())
 	// InMatch reads the ladder of a mode, and reports whether a bot is in an
 	// unfinished match.
@@ -118,8 +119,8 @@ func (r *Runner) Run(ctx context.Context, referee Referee) {
 	}
 }
 
-// watch sends a signal to ordered for each new order. If the subscription ends, Run
-// still finds new orders at its next look.
+// watch sends a signal to the channel ordered for each new order. If the subscription
+// ends, Run still finds new orders at its next look.
 func (r *Runner) watch(ctx context.Context, ordered chan<- struct{}) {
 	filter := eventstore.Filter{Types: []string{owner.TrialOrdered{}.EventType()}}
 	for m, err := range r.o.Log.Subscribe(ctx, eventstore.EndPosition, filter) {
@@ -137,7 +138,7 @@ func (r *Runner) watch(ctx context.Context, ordered chan<- struct{}) {
 	}
 }
 
-// look begins the open trials that are not being played.
+// The method look() begins all open trials that are not being played.
 func (r *Runner) look(ctx context.Context) {
 	if err := r.o.Directory.CatchUp(ctx); err != nil {
 		r.failed(ctx, "could not list the trials", "", err)

@@ -43,8 +43,8 @@ type botData struct {
 // Statuses lists the filters of matches.
 func (botData) Statuses() []string { return []string{"running", "completed", "aborted"} }
 
-// meanPlace returns the mean placement of a number of matches. places counts them by
-// placement.
+// meanPlace returns the mean placement in a number of matches. The parameter places has
+// the number of matches with each placement.
 func meanPlace(places [4]int, games int) float64 {
 	sum := 0
 	for i, n := range places {
@@ -66,8 +66,8 @@ type rival struct {
 	Name string // empty if the bot was removed
 }
 
-// bot shows the public page of a bot. The bot's owner also gets links to its
-// decision logs, even after the bot was removed.
+// The method bot() shows the public page of a bot. The bot's owner also gets links to
+// its decision logs, even after the bot was removed.
 func (p *pageRequest) bot() error {
 	q := p.r.URL.Query()
 	d := botData{ID: p.r.PathValue("id"), Status: q.Get("status"), Before: q.Get("before")}

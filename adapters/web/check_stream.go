@@ -8,10 +8,10 @@ import (
 	"hexarena/adapters/rest"
 )
 
-// A form that starts a deploy check takes seconds. The page's module sends the form
-// with this content type in Accept, and gets a line-by-line response. The response has
-// a line for each step, sent as soon as the step is done. The last line contains the
-// next page or the refusal. Without the module, the response is a single page, sent
+// A deploy check takes seconds. If a form starts a check, the page's module sends the
+// form with this content type in Accept, and gets a line-by-line response. The response
+// has a line for each step, sent as soon as the step is done. The last line contains
+// the next page or the refusal. Without the module, the response is a single page, sent
 // after the check.
 const checkStreamType = "application/x-ndjson"
 
@@ -23,8 +23,8 @@ type checkLine struct {
 	Refusal  *rest.Problem `json:"refusal,omitempty"`
 }
 
-// sendCheck is like send, for a call that makes a deploy check. If the client wants a
-// line-by-line response, sendCheck starts that response; see pageRequest.line.
+// sendCheck is like send(), but for a call that makes a deploy check. If the client
+// wants a line-by-line response, sendCheck starts that response; see pageRequest.line.
 func (p *pageRequest) sendCheck(method, path string, body, into any) error {
 	if strings.HasPrefix(p.r.Header.Get("Accept"), checkStreamType) {
 		h := p.w.Header()

@@ -11,7 +11,7 @@ import (
 // successful call, the browser is redirected to a page that shows the result.
 // Otherwise, the page shows the form again, with the reason for the rejection.
 
-// bot is one of the reader's own bots.
+// The type bot is one of the reader's own bots.
 type bot struct {
 	rest.Bot
 	Row     *row      // the bot's row on the leaderboard; nil before its first match

@@ -9,8 +9,8 @@ import (
 	"hexarena/adapters/rest"
 )
 
-// form contains the fields of a sent form, and the reason for its rejection. The
-// zero value is a form that was not sent.
+// The type form contains the fields of a sent form, and the reason for its rejection.
+// The zero value is a form that was not sent.
 type form struct {
 	Name    string
 	Values  url.Values
@@ -20,9 +20,9 @@ type form struct {
 // Value returns the sent value of a field.
 func (f form) Value(field string) string { return f.Values.Get(field) }
 
-// Of returns f if f has the given name, and otherwise a form that was not sent. A
-// page with several forms uses Of to show values and errors only in the form that
-// was sent.
+// The method Of() returns f if f has the given name. Otherwise, it returns a form that
+// was not sent. So a page with several forms shows values and errors only in the form
+// that was sent.
 func (f form) Of(name string) form {
 	if f.Name == name {
 		return f
@@ -75,7 +75,7 @@ func unknownCommand() error {
 	return refused(http.StatusUnprocessableEntity, "The form asks for an unknown action. Reload the page and try again.")
 }
 
-// form reads a form. It rejects forms that a page of another site sent.
+// The method form() reads a form. It rejects forms that a page of another site sent.
 func (p *pageRequest) form() (url.Values, error) {
 	if err := p.server.crossSite.Check(p.r); err != nil {
 		return nil, &Refusal{Problem: rest.Problem{Status: http.StatusForbidden, Title: "Forbidden", Code: "cross_site", Detail: "Another site sent this form. Open the page on this site, and send the form from there."}}

@@ -12,7 +12,8 @@ import (
 	"hexarena/adapters/rest"
 )
 
-// forms maps each form to its call to the API and to the page that shows the result.
+// The variable forms maps each form to its call to the API, and to the page that shows
+// the result.
 var forms = map[string]struct {
 	path, form         string
 	method, call, body string

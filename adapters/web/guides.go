@@ -44,7 +44,8 @@ type navItem struct {
 	Current     bool
 }
 
-// guide serves a guide as a web page, or as Markdown if the path ends with .md.
+// The method guide() serves a guide as a web page, or as Markdown if the path ends with
+// .md.
 func (p *pageRequest) guide() error {
 	name, isMarkdown := strings.CutSuffix(p.r.PathValue("name"), ".md")
 	if !isMarkdown {

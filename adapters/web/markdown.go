@@ -175,7 +175,7 @@ var (
 	anyCode       = regexp.MustCompile(`(<pre>)?<code>([^<]*)</code>`)
 )
 
-// figures are the templates of the figures.
+// The variable figures contains the templates from which figures are drawn.
 var figures = template.Must(template.New("").Funcs(boardFuncs).ParseFS(templateFiles, "templates/shared/board.html"))
 
 // longCode is a length in bytes. A line may break inside longer code at any
@@ -231,8 +231,9 @@ func breakable(code string) string {
 	return b.String()
 }
 
-// endsWord reports whether a line may break after the character mark. The other
-// parameters are its neighbors. An & is the start of an HTML character reference.
+// endsWord reports whether a line may break after a character, the parameter mark. The
+// other parameters are the characters before and after it. An & is the start of an HTML
+// character reference.
 func endsWord(before, mark, after byte) bool {
 	switch mark {
 	case ' ', ',':

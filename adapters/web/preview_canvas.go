@@ -83,8 +83,8 @@ func face(size float64) font.Face {
 	return must(opentype.NewFace(typeface, &opentype.FaceOptions{Size: size, DPI: 72, Hinting: font.HintingNone}))
 }
 
-// text writes a line of text. The parameter at is the start of its baseline. The text
-// is shortened to end before right.
+// The method text() writes a line of text. The parameter at is the start of its
+// baseline. The text is shortened so that it ends before the x coordinate right.
 func (c *drawing) text(at spot, size float64, line string, ink color.RGBA, right float64) {
 	f := face(size)
 	line = fitted(f, legible(line), fixed.Int26_6((right-at.x)*64))

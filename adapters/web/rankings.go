@@ -99,8 +99,8 @@ func (c *rankingCache) store(k *ranking) {
 	c.stored = c.stored[max(0, len(c.stored)-maxRankings):]
 }
 
-// ranking returns a mode's ranking at a time (RFC 3339; empty means now). It stores
-// errors in p.err, as read does, and then returns an empty ranking.
+// The method ranking() returns a mode's ranking at a time (RFC 3339; empty means now).
+// It stores errors in p.err, like read(), and then returns an empty ranking.
 func (p *pageRequest) ranking(mode, at string) *ranking {
 	if p.err == nil {
 		var k *ranking

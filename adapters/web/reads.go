@@ -43,16 +43,16 @@ func (q query) after(path string) string {
 	return path + "?" + values.Encode()
 }
 
-// read is like get, for data that a page needs. After an error, later reads do
-// nothing, and render returns the error. Only a handler that cannot continue without
-// the data has to check pageRequest.err itself.
+// The method read() calls get() for data that a page cannot do without. After an error,
+// later reads do nothing, and render returns the error. Only a handler that cannot
+// continue without the data has to check pageRequest.err itself.
 func (p *pageRequest) read(path string, into any) {
 	if p.err == nil {
 		p.err = p.get(path, into)
 	}
 }
 
-// find is like read, for optional data of a page. It reports whether the API
+// The method find() calls get() for optional data of a page. It reports whether the API
 // returned the data. It returns false if the data does not exist, if this reader
 // may not see it, or if the API fails.
 func (p *pageRequest) find(path string, into any) bool {

@@ -112,8 +112,8 @@ func seating(s *rest.BotSeating) string {
 	return sentence(s.Words(func(at string) string { return formatTime(at, "2 Jan 15:04 UTC") }))
 }
 
-// shortTime, longTime and date format a time from the API in UTC. For any other text,
-// they return "".
+// The functions shortTime(), longTime() and date() format a time from the API in UTC.
+// For any other text, they return "".
 func shortTime(text string) string { return formatTime(text, "2 Jan 15:04") }
 func longTime(text string) string  { return formatTime(text, "2 January 2006, 15:04 UTC") }
 func date(text string) string      { return formatTime(text, "2 Jan 2006") }

@@ -33,12 +33,14 @@ func (d trialData) Mark(seat int) string {
 	return ""
 }
 
-// trialPath returns the path in the API for the trial that the page's path names.
+// trialPath takes the ids of a trial from the page's path, and returns the trial's path
+// in the API.
 func (p *pageRequest) trialPath() string {
 	return "/bots/" + url.PathEscape(p.r.PathValue("id")) + "/trials/" + url.PathEscape(p.r.PathValue("trial"))
 }
 
-// trial shows an owner a trial: its steps while it is played, and then its result.
+// The method trial() shows an owner a trial: its steps while it is played, and then its
+// result.
 func (p *pageRequest) trial() error {
 	var d trialData
 	p.read("/bots/"+url.PathEscape(p.r.PathValue("id")), &d.Bot)

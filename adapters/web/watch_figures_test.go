@@ -74,7 +74,7 @@ func (p *tab) trace(meanwhile func()) []traced {
 
 // tasksBetween returns the time, in milliseconds, that the page's thread spent in tasks
 // between one mark and the next. Tasks are script, style, layout and paint. The result
-// busy is the part of that time in which the thread had a processor. So busy does not
+// busy is the part of that time in which the thread had a processor, so it does not
 // depend on other load on the machine.
 func tasksBetween(events []traced, mark string) (work, busy []float64) {
 	var pid, tid int

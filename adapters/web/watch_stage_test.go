@@ -236,7 +236,8 @@ func (s *stage) seat(names ...string) *arenatest.Game {
 	return g
 }
 
-// settle waits until the match list and the signed log have caught up with the log.
+// The method settle() waits until the match list and the signed log have caught up with
+// the log.
 func (s *stage) settle() {
 	require.NoError(s.t, s.logged.Sync(context.Background()))
 	require.NoError(s.t, s.listed.Sync(context.Background()))

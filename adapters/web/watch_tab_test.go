@@ -137,8 +137,8 @@ func (p *tab) open(path string) {
 	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(p.base+path))
 }
 
-// until polls a JavaScript expression and returns once it is true. If the browser
-// leaves the page between two polls, until continues on the next page.
+// The method until() polls a JavaScript expression and returns once it is true. If the
+// browser leaves the page between two polls, the method continues on the next page.
 func (p *tab) until(expression string) {
 	p.t.Helper()
 	for {

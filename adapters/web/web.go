@@ -40,9 +40,9 @@ type Options struct {
 	Count func(h http.Header, r *http.Request, calls int) int
 	// CountFile is like Count, for one of the files that pages load.
 	CountFile func(h http.Header, r *http.Request) int
-	// Turn waits until few enough expensive pages and calls are in progress. The
-	// caller must call done after the expensive part. Turn returns an error if the
-	// wait takes too long.
+	// Turn limits how many expensive pages and calls are in progress at the same time.
+	// It waits for a free place. After the expensive part, the caller must call the
+	// function done(). Turn returns an error if the wait takes too long.
 	Turn func(context.Context) (done func(), err error)
 	// Spread returns three sigma of each bot's skill in a mode, by bot id. The
 	// parameter at is the time of the estimate (RFC 3339; empty means now). Spread

@@ -128,7 +128,7 @@ func (b Binding) bindQuery(in reflect.Value, raw string) []rest.FieldError {
 	return faults
 }
 
-// The function unknown() returns an error for each name in given that is not a
+// The function unknown() returns an error for each given name that is not the name of a
 // parameter.
 func unknown[V any](in string, given map[string]V, parameters []Parameter) []rest.FieldError {
 	var faults []rest.FieldError

@@ -118,7 +118,7 @@ func InvalidHeader(name, message string) error {
 }
 
 // WithDetail returns an error with the given detail, and with the status and the code
-// of kind. kind must be an error in the table.
+// of the parameter kind. That parameter must be an error in the table.
 func WithDetail(kind error, detail string) error { return &detailed{kind, detail} }
 
 type detailed struct {
