@@ -249,7 +249,7 @@ func TestExpensivePagesTakeTurns(t *testing.T) {
 	require.Equal(t, http.StatusOK, watched.Code)
 	s.noTurn = errors.New("no turn")
 	busy := s.get("/bot/" + botID)
-	s.is(busy, http.StatusServiceUnavailable, "The arena is busy")
+	s.is(busy, http.StatusServiceUnavailable, "Too many pages of this kind")
 	require.Equal(t, "5", busy.Header().Get("Retry-After"))
 	s.is(s.get("/ladder/standard"), http.StatusOK)
 }
