@@ -60,7 +60,7 @@ func (s *Server) seatingsOf(ctx context.Context, a owner.Account, bots []owner.B
 		}
 		places, err := s.Queue.Places(ctx, mode, candidates)
 		if err != nil {
-			s.Logger.Debug("the next tables of bots are unknown", "mode", mode, "error", err)
+			s.Logger.Debug("it is unknown when bots get their next tables", "mode", mode, "error", err)
 			continue
 		}
 		for i, c := range candidates {

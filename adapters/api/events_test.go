@@ -172,7 +172,7 @@ func TestEventsThatAreGone(t *testing.T) {
 	require.NoError(t, j.sync.Sync(t.Context()))
 	j.seatAndVoid("m", bot)
 	got := ada.do(http.MethodGet, "/me/events", nil, lastEventID("1.1")).is(http.StatusGone, "event_gone")
-	require.Contains(t, got.json["detail"], "older than the events that the arena keeps")
+	require.Contains(t, got.json["detail"], "no longer keeps the event in Last-Event-ID")
 	require.Equal(t, "m", ada.follow("0").told().MatchID)
 }
 

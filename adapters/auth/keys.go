@@ -174,7 +174,7 @@ func (g registration) yield(ctx context.Context, earlier owner.KeyClaim) error {
 		return owner.ErrKeyExists
 	}
 	if position > 0 {
-		g.service.options.Logger.InfoContext(ctx, "an account yielded a public key", slog.String("owner", earlier.OwnerID), slog.String("key", earlier.KeyID),
+		g.service.options.Logger.InfoContext(ctx, "a public key moved to another account", slog.String("owner", earlier.OwnerID), slog.String("key", earlier.KeyID),
 			slog.String("to", g.caller.OwnerID), slog.String("request", g.meta.Correlation))
 	}
 	return err

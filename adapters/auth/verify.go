@@ -77,7 +77,7 @@ func (s *Service) noteUse(ctx context.Context, account owner.Account, keyID stri
 	}
 	_, _, err := s.options.Accounts.Change(ctx, account.ID, m, func(a owner.Account) ([]owner.Event, error) { return a.UseKey(keyID, m.At), nil })
 	if err != nil {
-		s.options.Logger.WarnContext(ctx, "could not store the use of a key", slog.String("key", keyID), slog.Any("error", err))
+		s.options.Logger.WarnContext(ctx, "could not store that a key was used", slog.String("key", keyID), slog.Any("error", err))
 	}
 }
 

@@ -139,9 +139,9 @@ func (d *Dialer) probe(botID string) func(context.Context, *url.URL) (string, er
 		version, valid := versionOf(header)
 		switch {
 		case !valid:
-			return "the signed upgrade was accepted, but the arena ignores its x-arena-version: send it once, with 1 to 40 printable ASCII characters", nil
+			return "the signed upgrade was accepted, but the arena ignores the x-arena-version in the response: send it once, with 1 to 40 printable ASCII characters", nil
 		case version != "":
-			return "the signed upgrade was accepted, and names a version", nil
+			return "the signed upgrade was accepted, and the response names a version", nil
 		}
 		return "the signed upgrade was accepted", nil
 	}

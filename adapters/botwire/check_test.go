@@ -195,9 +195,9 @@ func failed(_ string, err error) error { return err }
 // The owner learns from the deploy check whether the arena shows the bot's version.
 func TestCheckTellsWhetherTheVersionIsValid(t *testing.T) {
 	for want, given := range map[string][]string{
-		"the signed upgrade was accepted":                      nil,
-		"the signed upgrade was accepted, and names a version": {"1.0 beta"},
-		"the signed upgrade was accepted, but the arena ignores its x-arena-version: send it once, with 1 to 40 printable ASCII characters": {strings.Repeat("1", 41)},
+		"the signed upgrade was accepted":                                   nil,
+		"the signed upgrade was accepted, and the response names a version": {"1.0 beta"},
+		"the signed upgrade was accepted, but the arena ignores the x-arena-version in the response: send it once, with 1 to 40 printable ASCII characters": {strings.Repeat("1", 41)},
 	} {
 		answers := bot(t, make(chan *http.Request, 2))
 		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -61,7 +61,7 @@ func (l *Lease) claim(ctx context.Context, seen observation, events []arena.Even
 	defer cancel()
 	if seen.revision == eventstore.NoStream {
 		if err := l.log.SetMetadata(ctx, arena.PlayerStream, eventstore.StreamMetadata{MaxCount: 1}); err != nil {
-			return fmt.Errorf("limit %s to its last event: %w", arena.PlayerStream, err)
+			return fmt.Errorf("keep only the last event of %s: %w", arena.PlayerStream, err)
 		}
 	}
 	start := time.Now()

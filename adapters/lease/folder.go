@@ -33,7 +33,7 @@ func openFolder(path string) (id string, lock io.Closer, err error) {
 	case errors.As(err, &unusable):
 		return "", nil, fmt.Errorf("data folder: %w", err)
 	case err != nil:
-		return "", nil, fmt.Errorf("another arena plays from the data folder %s (%w); stop it or choose another --data", path, err)
+		return "", nil, fmt.Errorf("another arena uses the data folder %s (%w); stop it or choose another --data", path, err)
 	}
 	id, err = readOrCreateID(filepath.Join(path, idName))
 	if err != nil {

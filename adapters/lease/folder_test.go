@@ -47,7 +47,7 @@ func TestFolderAllowsOneProcess(t *testing.T) {
 	require.Equal(t, "playing\n", line)
 
 	_, err = lease.Acquire(t.Context(), memory.New(), folder)
-	require.ErrorContains(t, err, "another arena plays from the data folder")
+	require.ErrorContains(t, err, "another arena uses the data folder")
 
 	require.NoError(t, other.Process.Kill())
 	require.Error(t, other.Wait())
@@ -58,7 +58,7 @@ func TestFolderAllowsOneLease(t *testing.T) {
 	folder := t.TempDir()
 	l := acquire(t, memory.New(), folder)
 	_, err := lease.Acquire(t.Context(), memory.New(), folder)
-	require.ErrorContains(t, err, "another arena plays from the data folder")
+	require.ErrorContains(t, err, "another arena uses the data folder")
 	release(t, l)
 }
 

@@ -86,7 +86,7 @@ func (l *Ladder) takeSnapshot(ctx context.Context) error {
 	defer cancel()
 	return retry(ctx, func(ctx context.Context) error {
 		if err := l.log.SetMetadata(ctx, id, eventstore.StreamMetadata{MaxCount: 1}); err != nil {
-			return fmt.Errorf("limit %s to its last event: %w", id, err)
+			return fmt.Errorf("keep only the last event of %s: %w", id, err)
 		}
 		_, err := l.log.Append(ctx, id, eventstore.Any, encoded)
 		return err

@@ -18,7 +18,7 @@ type Order struct {
 
 // Error implements error, so that an Order can be the cause of a canceled
 // context.
-func (Order) Error() string { return "an operator aborts the match" }
+func (Order) Error() string { return "an operator aborted the match" }
 
 // Abort may fail with these errors.
 var (
@@ -43,7 +43,7 @@ func (r *Referee) Abort(ctx context.Context, s ladder.Seating, o Order) error {
 	select {
 	case <-t.done:
 	case <-ctx.Done():
-		return fmt.Errorf("abort match %s: not stored yet: %w", s.MatchID, ctx.Err())
+		return fmt.Errorf("abort match %s: the abort is not stored yet: %w", s.MatchID, ctx.Err())
 	}
 	switch {
 	case errors.Is(t.err, errStopped), errors.Is(t.err, errReplaced):

@@ -60,7 +60,7 @@ func (p *run) reportLateDial() {
 		return
 	}
 	if late := time.Since(p.options.Beacon.Chain().Time(named.Round)); late > 0 {
-		p.log().Warn("dialing the bots after the named round has appeared", "round", named.Round, "late", late)
+		p.log().Warn("dialing the bots late: the named round has already appeared", "round", named.Round, "late", late)
 	}
 }
 

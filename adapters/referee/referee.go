@@ -231,7 +231,7 @@ func (r *Referee) Stop(ctx context.Context) error {
 // failures.
 var (
 	errStopped  = errors.New("this process stopped playing")
-	errReplaced = errors.New("another referee plays the match")
+	errReplaced = errors.New("another referee is playing the match")
 )
 
 func (r *Referee) report(s ladder.Seating, err error) {

@@ -13,7 +13,7 @@ type Trial struct {
 	BotID     string  `json:"botId"`
 	Mode      string  `json:"mode" enum:"standard,parley"`
 	Status    string  `json:"status" enum:"waiting,running,ended"`
-	Outcome   *string `json:"outcome" doc:"Null until the trial has ended. completed, wall_clock and operator mean that the game was played, and ended like a match with this reason. in_match, draining and expired mean that the game was not played to its end."`
+	Outcome   *string `json:"outcome" doc:"Null until the trial has ended. completed, wall_clock and operator mean that the game was played, and ended like a match with this reason. in_match, draining and expired mean that the game was not played to the end."`
 	StartedAt *string `json:"startedAt" format:"date-time"`
 	EndedAt   *string `json:"endedAt" format:"date-time"`
 	Seat      *int    `json:"seat" doc:"The bot's seat; null until the game has started."`

@@ -54,7 +54,7 @@ func (r *Runner) prepare(ctx context.Context, b directory.Bot) (outcome string, 
 	}
 	for _, stream := range []string{match.TrialStream(b.Trial), match.DetailsStream(b.Trial)} {
 		if err := r.o.Log.SetMetadata(ctx, eventstore.StreamID(stream), eventstore.StreamMetadata{MaxAge: kept}); err != nil {
-			return "", fmt.Errorf("set the age of %s: %w", stream, err)
+			return "", fmt.Errorf("set the maximum age of %s: %w", stream, err)
 		}
 	}
 	return "", nil

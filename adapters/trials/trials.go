@@ -173,7 +173,7 @@ func (r *Runner) HoldsBack(s ladder.Seating) bool {
 	return false
 }
 
-// Finish implements the referee's Ladder: it ends a trial that was played to its end.
+// Finish implements the referee's Ladder: it ends a trial that was played to the end.
 func (r *Runner) Finish(ctx context.Context, trialID string, _ []ladder.Result) error {
 	return r.played(ctx, trialID, owner.TrialCompleted)
 }

@@ -55,7 +55,7 @@ func TestDashboardShowsHealth(t *testing.T) {
 func TestBotPageExplainsHealth(t *testing.T) {
 	s := newSite(t)
 	for state, sentence := range map[string]string{
-		"untested": "The bot has not played a match that counts yet.", "ok": "The bot works. Since", "failing": "in each of its last two matches. Since",
+		"untested": "The bot has not yet played a match that counts.", "ok": "The bot works. Since", "failing": "in each of its last two matches. Since",
 		"unreachable": "could not connect to the bot for three decisions in a row.",
 	} {
 		s.say("GET /bots/"+botID, `{"id":"`+botID+`","name":"Lovelace","mode":"standard","status":"active",

@@ -70,7 +70,7 @@ func (p *pageRequest) heavy(n int) error {
 	}
 	var err error
 	if p.endTurn, err = p.server.Turn(p.r.Context()); err != nil {
-		busy := refused(http.StatusServiceUnavailable, "The arena is busy with other expensive pages. Try again in a moment.")
+		busy := refused(http.StatusServiceUnavailable, "Too many pages of this kind are loading at the same time. Try again in a moment.")
 		busy.after = "5"
 		return busy
 	}

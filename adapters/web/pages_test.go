@@ -25,7 +25,7 @@ func TestPublicPages(t *testing.T) {
 		"/ladder/standard?day=2026-09-06": {"at the end of 2026-09-06"},
 		"/bot/" + botID: {
 			"Lovelace", "polyline", "1st of 2", "41 ms", "a removed bot", "1.5",
-			"3 matches of this bot ran out of time and were aborted. The bot used 71% of the time that all bots used in the 2 of these matches for which the arena has times.",
+			"3 matches of this bot ran out of time and were aborted. The arena has times for 2 of these matches. In those matches, the bot used 71% of the time that all bots used.",
 			"By version", "2.0 &lt;beta&gt;</bdi></th>", "not named", "version&nbsp;<bdi>2.0 &lt;beta&gt;",
 		},
 		"/sign-in":                    {"Send me a link"},
@@ -76,7 +76,7 @@ func TestPagesOfSession(t *testing.T) {
 		"/dashboard":               {"Lovelace", "Rank 1, rating 4.2, 2 games", "Check and register"},
 		"/dashboard/bots/" + botID: {"https://bots.example.org/ada", "Remove"},
 		"/dashboard/bots/" + botID + "/trials/" + trialID: {
-			"The game was played to its end. The bot got 2 strikes and resigned.", "came 1,004 ms late", "invalid \uFFFDcharacter", "trials/" + trialID + "/replay#97",
+			"The game was played to the end. The bot got 2 strikes and resigned.", "came 1,004 ms late", "invalid \uFFFDcharacter", "trials/" + trialID + "/replay#97",
 			`Median</th><td class="n">31 ms`, `95% within</th><td class="n">140 ms`, `Longest</th><td class="n">5000 ms`,
 		},
 		"/dashboard/bots/" + botID + "/trials/" + trialID + "/replay": {
@@ -249,7 +249,7 @@ func TestExpensivePagesTakeTurns(t *testing.T) {
 	require.Equal(t, http.StatusOK, watched.Code)
 	s.noTurn = errors.New("no turn")
 	busy := s.get("/bot/" + botID)
-	s.is(busy, http.StatusServiceUnavailable, "The arena is busy")
+	s.is(busy, http.StatusServiceUnavailable, "Too many pages of this kind")
 	require.Equal(t, "5", busy.Header().Get("Retry-After"))
 	s.is(s.get("/ladder/standard"), http.StatusOK)
 }

@@ -71,7 +71,7 @@ func (p *pageRequest) trialReplay() error {
 func trialOutcome(outcome string) string {
 	switch outcome {
 	case owner.TrialCompleted:
-		return "The game was played to its end."
+		return "The game was played to the end."
 	case owner.TrialWallClock:
 		return "The game was aborted, because its wall clock ran out."
 	case owner.TrialOperator:

@@ -37,7 +37,7 @@ func (f failures) count(err error) {
 }
 
 var (
-	sizeDesc     = prometheus.NewDesc("arena_witness_cosigned_size", "Size of the newest head of the ladder tree that a witness has cosigned for this process.", []string{"witness", "mode"}, nil)
+	sizeDesc     = prometheus.NewDesc("arena_witness_cosigned_size", "Size of the newest head of the ladder tree that a witness has cosigned since the process started.", []string{"witness", "mode"}, nil)
 	failuresDesc = prometheus.NewDesc("arena_witness_failures_total", "Heads that a witness did not cosign, by reason.", []string{"witness", "mode", "why"}, nil)
 )
 

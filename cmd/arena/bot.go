@@ -43,7 +43,7 @@ func (c *botCmd) Run(ctx context.Context, k *kong.Kong) error {
 		key = nil
 	}
 	if c.Recipient != "" && key == nil {
-		return errors.New("--recipient needs --public-key, the key that signs for the recipient")
+		return errors.New("--recipient needs --public-key, to verify the connections")
 	}
 	if c.Seed == 0 {
 		c.Seed = rand.Uint64()

@@ -29,7 +29,7 @@ const (
 // heldLines maps each point to the beginning of the log line at which a goroutine is
 // held.
 var heldLines = map[string]string{
-	atSigned: "a signed head includes the seating", atClaimed: "claimed a public key", atYielded: "an account yielded a public key",
+	atSigned: "a signed head includes the seating", atClaimed: "claimed a public key", atYielded: "a public key moved to another account",
 }
 
 func hold(point string) {

@@ -36,7 +36,7 @@ func TestTrialsOnThePages(t *testing.T) {
 		*testBot
 		mode, text string
 	}{
-		{good, ladder.Standard, "The game was played to its end. The bot got no strikes."},
+		{good, ladder.Standard, "The game was played to the end. The bot got no strikes."},
 		{slow, ladder.Parley, `The bot got 3 strikes and resigned.(?s:.*)came [\d,]+ ms late`},
 		{broken, ladder.Standard, `The bot got 3 strikes and resigned.(?s:.*)invalid character '}'`},
 	} {

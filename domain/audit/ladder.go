@@ -142,7 +142,7 @@ func (l *Ladder) rate(e ladder.RatingsChanged) *LadderDifference {
 	}
 	events, err := l.state.Finish(e.MatchID, results)
 	if err != nil {
-		return differ(e.MatchID, "ratings that do not fit: "+err.Error(), "ratings of all bots of an unfinished match")
+		return differ(e.MatchID, "ratings that do not fit: "+err.Error(), "ratings for each bot of a match that is not yet rated or voided")
 	}
 	for i, want := range events[0].(ladder.RatingsChanged).Seats {
 		switch s := e.Seats[i]; {

@@ -86,7 +86,7 @@ func (a *audit) note(n Note) {
 	p := a.record.proof
 	at := slices.Index(p.Table, n.Bot)
 	if at < 0 {
-		a.differs(CheckNonces, 0, "a table without bot "+n.Bot, "a table with it: its owner has a note of this match")
+		a.differs(CheckNonces, 0, "a table without bot "+n.Bot, "a table with this bot: the bot's owner has a note of this match")
 		return
 	}
 	if n.Nonce != nil {

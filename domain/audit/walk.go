@@ -44,7 +44,7 @@ func (a *audit) replay() {
 	w.run()
 	a.made(CheckRecord, w.next)
 	if w.cut > 0 {
-		a.skipped(CheckRefusals, fmt.Sprintf("%d of them are longer than the log keeps, and were not checked", w.cut))
+		a.skipped(CheckRefusals, fmt.Sprintf("%d answers are longer than the part that the log keeps, and were not checked", w.cut))
 	}
 	w.thinkingTimes()
 }

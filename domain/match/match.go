@@ -23,7 +23,7 @@ import (
 const MaxStrikes = 3
 
 // ErrStaleDecision means that the outcomes do not match the decisions owed now.
-var ErrStaleDecision = errors.New("outcomes do not answer the decisions that are owed")
+var ErrStaleDecision = errors.New("the outcomes do not belong to the open decisions")
 
 // ErrNoReason rejects an operator's order without a reason.
 var ErrNoReason = errors.New("an order needs a reason")

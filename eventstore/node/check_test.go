@@ -124,7 +124,7 @@ func TestCheckNamesDamage(t *testing.T) {
 		}, []string{"the store contains the key 7a7a, which does not belong to the log"}},
 		{"a cut without a scavenge", func(l rawLog) {
 			l.set(keyOfCut("s"), summed(keyOfCut("s"), 0, 1))
-		}, []string{"was scavenged up to 1, which is beyond the end of the log at the last scavenge"}},
+		}, []string{"was scavenged up to position 1, but at the last scavenge the log ended before that position"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -197,7 +197,7 @@ func (a *Accounts) readAddress(ctx context.Context, ownerID string) (string, err
 
 // errGap means that the cached account does not match the stream, for example
 // because the log was restored from a backup.
-var errGap = errors.New("the stream does not continue after the last folded event")
+var errGap = errors.New("the event does not follow the last folded event")
 
 // catchUp folds the events that were stored since the last fold. If another
 // call's read began after the given time, catchUp uses that call's result

@@ -44,13 +44,13 @@ func splitAborted(r huma.Registry) {
 	result := []string{"placement", "rating", "mu", "sigma"}
 	completed := r.Map()["HistoryPoint"]
 	aborted := *completed
-	aborted.Description = "The point of an aborted match."
+	aborted.Description = "The history point of an aborted match."
 	aborted.Properties = maps.Clone(completed.Properties)
 	aborted.Required = append(slices.Clone(completed.Required), reason)
 	for _, name := range result {
 		delete(aborted.Properties, name)
 	}
-	completed.Description = "The point of a completed match."
+	completed.Description = "The history point of a completed match."
 	delete(completed.Properties, reason)
 	completed.Required = append(completed.Required, result...)
 	r.Map()["AbortedPoint"] = &aborted

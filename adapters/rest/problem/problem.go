@@ -37,7 +37,7 @@ var (
 	ErrNotFound         = errors.New("the requested resource does not exist")
 	ErrRateLimited      = errors.New("too many calls")
 	ErrBotInMatch       = errors.New("the bot is still in a match: wait until the match has ended")
-	ErrEventGone        = errors.New("the event that Last-Event-ID names is older than the events that the arena keeps: send Last-Event-ID: 0 to get all events that it keeps")
+	ErrEventGone        = errors.New("the arena no longer keeps the event in Last-Event-ID: send Last-Event-ID: 0 to get all events that it keeps")
 	ErrBusy             = errors.New("too many expensive calls at the same time: try again")
 )
 

@@ -32,7 +32,7 @@ type Cmds struct {
 	Growth      command[growthCmd]      `cmd:"" help:"Put ten million events into one node, and measure its startup, its memory, and reads at both ends of the log."`
 	Live        command[liveCmd]        `cmd:"" help:"Measure the time from the append of an event until each reader of the running match has received it, over real sockets."`
 	Projections command[projectionsCmd] `cmd:"" help:"Rebuild read models, from a node and from memory."`
-	Export      command[exportCmd]      `cmd:"" help:"Simulate a day of tables, and measure the log's size and the time to subscribe to, export and publish it."`
+	Export      command[exportCmd]      `cmd:"" help:"Simulate a day of tables. Measure the log's size, and how long it takes to subscribe to the log, to export it and to publish it."`
 	Calls       command[callsCmd]       `cmd:"" help:"Measure the CPU time and the bytes of every call, and what one address can use within its rate limits."`
 	Reads       command[readsCmd]       `cmd:"" help:"Read lists, rankings and records over real sockets, with many matches in the log."`
 }

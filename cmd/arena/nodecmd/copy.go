@@ -70,7 +70,7 @@ func printCopied(out io.Writer, c esdb.Copied) {
 	if c.Renumbered > 0 {
 		fmt.Fprintf(out, "renumbered without gaps: %d streams that lack some revisions in the source\n", c.Renumbered)
 	}
-	fmt.Fprintf(out, "sha256 of all events in their order: %x\n", c.Sum)
+	fmt.Fprintf(out, "sha256 of all events, in order: %x\n", c.Sum)
 }
 
 // feed copies public data until ctx ends. It prints a line each time it has caught

@@ -19,7 +19,7 @@ type quotas struct {
 	MaxPublicCallsPerAddress       int           `default:"32" help:"with --read-only: open calls from one address"`
 	MaxGroups                      int           `default:"128" help:"with --read-only: persistent subscription groups in total"`
 	MaxGroupsPerAddress            int           `default:"8" help:"with --read-only: persistent subscription groups created from one address"`
-	GroupExpiry                    time.Duration `default:"72h" help:"with --read-only: time after which a group that no client uses is deleted; 0 for never"`
+	GroupExpiry                    time.Duration `default:"72h" help:"with --read-only: delete a group when no client has used it for this long; 0 for never"`
 	SharedGroups                   bool          `help:"with --read-only: clients may use, change and delete groups that were created from other addresses"`
 }
 

@@ -100,7 +100,7 @@ type adminRotate struct{ adminOrder }
 func (c adminRotate) Run(ctx context.Context, s *session) error {
 	order := post("", admin.Prefix+"rotate-seed-key", map[string]string{"reason": c.Reason})
 	return askAndShow(ctx, s, order, func(w io.Writer, r admin.Rotation) {
-		fmt.Fprintf(w, "new tables are seated under the key %s: back up the secrets file\n", r.Added)
+		fmt.Fprintf(w, "new tables use the seed key %s: back up the secrets file\n", r.Added)
 		for _, id := range r.Retired {
 			fmt.Fprintf(w, "retired: %s\n", id)
 		}

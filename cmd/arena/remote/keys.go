@@ -24,7 +24,7 @@ import (
 
 type keysCmd struct {
 	List   keysList   `cmd:"" help:"List your API keys, including revoked ones."`
-	Add    keysAdd    `cmd:"" help:"Register an API key: your own, which later commands then sign with, or another public key."`
+	Add    keysAdd    `cmd:"" help:"Register an API key: your own, so that later commands sign with it, or another public key."`
 	Use    keysUse    `cmd:"" help:"Make later commands sign with a key that is already registered."`
 	Revoke keysRevoke `cmd:"" help:"Revoke an API key permanently. Asks for confirmation."`
 }

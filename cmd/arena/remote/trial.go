@@ -22,7 +22,7 @@ type botsTry struct{ namedBot }
 
 // errTrialFailed makes the program exit with status 1 after it has printed the result
 // of a trial.
-var errTrialFailed = errors.New("the bot got strikes in the trial, or the trial was not played to its end")
+var errTrialFailed = errors.New("the bot got strikes in the trial, or the trial was not played to the end")
 
 // Run runs `arena bots try`.
 func (c botsTry) Run(ctx context.Context, s *session, k *kong.Kong) error {
@@ -86,7 +86,7 @@ func (f *trialFollower) step(_ context.Context, r record) error {
 			return err
 		}
 		if f.status = t.Status; t.Status == rest.TrialWaiting {
-			f.say("the trial %s is ordered", t.ID)
+			f.say("ordered the trial %s", t.ID)
 		} else {
 			f.say("the game has started; the bot has seat %d", *t.Seat)
 		}
@@ -131,7 +131,7 @@ func reason(d rest.TrialDecision) string {
 	return text
 }
 
-// trialOutcomes explains the outcomes of a trial whose game was not played to its end.
+// trialOutcomes explains the outcomes of a trial whose game was not played to the end.
 var trialOutcomes = map[string]string{
 	owner.TrialWallClock: "the game was aborted, because its wall clock ran out",
 	owner.TrialOperator:  "an operator ended the game",

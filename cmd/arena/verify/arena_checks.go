@@ -132,7 +132,7 @@ func withoutArena(r *audit.Report) {
 // because no match has the mode of that head.
 func (a *arenaChecks) unused() error {
 	if s := a.saved; s != nil && s.tree == ladderTree && a.trees[s.mode] == nil {
-		return fmt.Errorf("the head that --head names belongs to the %s ladder, but no match has that mode", s.mode)
+		return fmt.Errorf("--head: the saved head belongs to the %s ladder, but no match has that mode", s.mode)
 	}
 	return a.signed.unused()
 }

@@ -206,7 +206,7 @@ func (l *ladderCheck) openTree(ctx context.Context) (*tree, *signedLogs, error) 
 	t := newTree(l.calls, l.Ladder, l.trust.heads, l.trust.policy, maxBatch)
 	if s := l.trust.saved; s != nil {
 		if s.mode != l.Ladder {
-			return nil, nil, fmt.Errorf("the head that --head names belongs to the %s log", s.mode)
+			return nil, nil, fmt.Errorf("--head: the saved head belongs to the %s log", s.mode)
 		}
 		if s.tree == ladderTree {
 			t.saved = &s.remembered
@@ -297,7 +297,7 @@ func (l *ladderCheck) recomputeHead(ctx context.Context, log eventstore.Log, pla
 	case err != nil:
 		return err
 	case s.mode != l.Ladder:
-		return fmt.Errorf("the head that --head names belongs to the %s log", s.mode)
+		return fmt.Errorf("--head: the saved head belongs to the %s log", s.mode)
 	case s.tree != resultsTree:
 		return errors.New("--head: a head of the ladder's tree needs --arena")
 	}
@@ -330,7 +330,7 @@ func (r ladderReport) show(out io.Writer) {
 	if r.Beacon == 0 {
 		fmt.Fprintln(out, "no table uses a beacon")
 	} else {
-		fmt.Fprintf(out, "%d of %d tables use a beacon; the times of %d of %d seatings' rounds are correct\n", r.Beacon, r.Tables, r.Rounds, r.Seatings)
+		fmt.Fprintf(out, "%d of %d tables use a beacon; the round's time was checked in %d of %d seatings and is correct\n", r.Beacon, r.Tables, r.Rounds, r.Seatings)
 	}
 	if r.Commitments == 0 {
 		fmt.Fprintln(out, "no commitment was checked: no seed key of this ladder is published yet")
@@ -389,7 +389,7 @@ func (t *treeReport) show(out io.Writer) {
 		fmt.Fprintf(out, "the events are the first %d of the %d entries of the ladder's signed tree\n", t.Size, t.Size+t.Newer)
 		fmt.Fprintf(out, "%d newer events were not checked: no quorum of the policy has cosigned them yet\n", t.Newer)
 	}
-	fmt.Fprintf(out, "the signed log of results continues the %d leaves in this tree\n", t.Results)
+	fmt.Fprintf(out, "the signed log of results is consistent with the %d leaves in this tree\n", t.Results)
 	if t.Continues != nil {
 		fmt.Fprintf(out, "the tree continues the remembered head of %d events\n", *t.Continues)
 	}

@@ -117,7 +117,7 @@ func (e ladderEvent) leafFits(leaf []byte) *audit.Difference {
 	case ladder.MatchVoided{}.EventType():
 		switch why := e.why(); {
 		case why == ladder.WhyBeacon && leaf != nil:
-			return treeDifference(fmt.Sprintf("entry %d: a match that was voided for the beacon, with a leaf", e.revision), "no leaf, because such a match never started")
+			return treeDifference(fmt.Sprintf("entry %d: a match that was voided because of the beacon, with a leaf", e.revision), "no leaf, because such a match never started")
 		case why == ladder.WhyWallClock && leaf == nil:
 			return treeDifference(fmt.Sprintf("entry %d: a match whose wall clock ran out, without a leaf", e.revision), "the leaf of the match's record, because such a match had started")
 		}

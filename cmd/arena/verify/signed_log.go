@@ -68,7 +68,7 @@ func (l *signedLogs) unused() error {
 	if l.unmatched == "" {
 		return nil
 	}
-	return fmt.Errorf("the head that --head names belongs to the %s log, but no match has that mode", l.unmatched)
+	return fmt.Errorf("--head: the saved head belongs to the %s log, but no match has that mode", l.unmatched)
 }
 
 func signedDifference(log, follows string) *audit.Difference {

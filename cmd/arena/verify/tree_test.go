@@ -35,10 +35,10 @@ func TestVerifyALadderOverREST(t *testing.T) {
 		`4 matches rated, 2 voided \(wall_clock 2, 0 never started\); all 16 rating changes are the same to the last bit .*`,
 		"every match id follows from the platform key and the position of its table",
 		"6 of 6 seatings list their candidates; .*",
-		"6 of 6 tables use a beacon; the times of 6 of 6 seatings' rounds are correct",
+		"6 of 6 tables use a beacon; the round's time was checked in 6 of 6 seatings and is correct",
 		"6 of 6 commitments follow from published seed keys",
 		"the events are the 12 entries of the ladder's signed tree",
-		"the signed log of results continues the 6 leaves in this tree",
+		"the signed log of results is consistent with the 6 leaves in this tree",
 	} {
 		require.Regexp(t, "(?m)^"+line+"$", out)
 	}

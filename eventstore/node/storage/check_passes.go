@@ -204,7 +204,7 @@ func (c *checker) readCuts() error {
 			err = checkedNumbers(it.Key(), value, &at.revision, &at.position)
 		}
 		if err == nil && (at.position > c.kept.Position || c.Format == formatWhole) {
-			err = fmt.Errorf("%w: it was scavenged up to %d, which is beyond the end of the log at the last scavenge", record.ErrDamaged, at.position)
+			err = fmt.Errorf("%w: it was scavenged up to position %d, but at the last scavenge the log ended before that position", record.ErrDamaged, at.position)
 		}
 		if err != nil {
 			c.damage("%q: %v", it.Key()[min(nameAt, len(it.Key())):], err)
