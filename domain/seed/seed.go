@@ -174,7 +174,7 @@ func (s Seed) Layout() board.Layout {
 	return l
 }
 
-// For each seat, Seating returns the index that the seat's bot has at the table.
+// Seating returns, for each seat, the index that the seat's bot has at the table.
 func (s Seed) Seating(seats int) []int {
 	order := make([]int, seats)
 	for i := range order {
