@@ -218,6 +218,13 @@ func (f *fixture) Changes(_ context.Context, since time.Time) (list []health.Cha
 	return list, f.healthErr
 }
 
+// Of implements notices.Health.
+func (f *fixture) Of(botID string) (domain.Bot, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.health[botID], f.healthErr
+}
+
 // becomes plays matches after which a bot has a state.
 func (f *fixture) becomes(botID string, state domain.State) {
 	f.t.Helper()

@@ -15,6 +15,9 @@ type topic interface {
 	// The method since() returns the time of the change that the email is about. It
 	// returns false if the owner should not receive an email.
 	since(a owner.Account, now time.Time) (time.Time, bool)
+	// current reports whether the change is still the latest one. The notices before this
+	// one may have waited a long time for the mail server.
+	current(h Health) (bool, error)
 	mail(ctx context.Context, n *Notifier, to string, a owner.Account) error
 	record(a owner.Account) []owner.Event
 	correlation() string
@@ -29,6 +32,8 @@ func (id pausedBot) since(a owner.Account, _ time.Time) (time.Time, bool) {
 	b, ok := a.Bot(string(id))
 	return b.StatusSince, ok && b.NoticeOwed()
 }
+
+func (pausedBot) current(Health) (bool, error) { return true, nil } // the account says so
 
 func (id pausedBot) mail(ctx context.Context, n *Notifier, to string, a owner.Account) error {
 	b, _ := a.Bot(string(id))
@@ -48,6 +53,8 @@ func (id movedKey) since(a owner.Account, _ time.Time) (time.Time, bool) {
 	k, ok := a.Key(string(id))
 	return k.RevokedAt, ok && k.NoticeOwed()
 }
+
+func (movedKey) current(Health) (bool, error) { return true, nil } // the account says so
 
 func (id movedKey) mail(ctx context.Context, n *Notifier, to string, a owner.Account) error {
 	k, _ := a.Key(string(id))
@@ -87,6 +94,11 @@ func (t botHealth) decide(a owner.Account, now time.Time) []owner.Event {
 
 func (t botHealth) since(a owner.Account, now time.Time) (time.Time, bool) {
 	return t.Since, a.MailOwed(t.condition(), now)
+}
+
+func (t botHealth) current(h Health) (bool, error) {
+	latest, err := h.Of(t.botID)
+	return latest.Since.Equal(t.Since), err
 }
 
 func (t botHealth) mail(ctx context.Context, n *Notifier, to string, a owner.Account) error {
