@@ -74,8 +74,8 @@ func (n *Notifier) changes(ctx context.Context) (all []notice) {
 		n.o.Logger.WarnContext(ctx, "the health of the bots is unknown; emails about it wait", slog.Any("error", err))
 	}
 	for _, c := range list {
-		t := botHealth{c.BotID, c.Health}
-		if t.about() != "" && now.Sub(c.Health.Since) >= explainTime {
+		t := &botHealth{Change: c}
+		if t.about() != "" && now.Sub(c.Since) >= explainTime {
 			all = append(all, notice{c.OwnerID, "health of " + c.BotID, t})
 		}
 	}

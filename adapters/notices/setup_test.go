@@ -212,7 +212,7 @@ func (f *fixture) Changes(_ context.Context, since time.Time) (list []health.Cha
 	defer f.mu.Unlock()
 	for id, h := range f.health {
 		if !h.Trouble.IsZero() && !h.Since.Before(since) {
-			list = append(list, health.Change{BotID: id, OwnerID: id[len("bot-"):], Health: h})
+			list = append(list, health.Change{BotID: id, OwnerID: id[len("bot-"):], State: h.State, Since: h.Since, Trouble: h.Trouble})
 		}
 	}
 	return list, f.healthErr
