@@ -174,6 +174,23 @@ func TestDecidedMailIsSentLater(t *testing.T) {
 	})
 }
 
+// If a bot recovers while the mail server takes its time with another email, its owner
+// gets no email about the state that is over.
+func TestStateThatIsOverCausesNoMail(t *testing.T) {
+	withOwners(t, func(t *testing.T, f *fixture) {
+		f.set(func() { f.mailTakes = 20 * time.Second })
+		f.becomes("bot-ada", health.Failing)
+		f.becomes("bot-bob", health.Failing)
+		for len(f.sentAbout()) == 0 {
+			pass(time.Second)
+		}
+		f.becomes("bot-bob", health.OK)
+		pass(time.Hour)
+		require.Empty(t, f.sentAbout())
+		require.Zero(t, f.stored("bob", "BotMailDecided"))
+	})
+}
+
 // Without the log, no email is decided or sent. If only the record fails, the email is
 // not sent again.
 func TestMailAboutHealthWaitsForTheLog(t *testing.T) {

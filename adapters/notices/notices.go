@@ -48,6 +48,8 @@ type Health interface {
 	// given time or later. It includes all events that are in the log. If it would have
 	// to wait for them, it returns an error instead.
 	Changes(ctx context.Context, since time.Time) ([]health.Change, error)
+	// Of returns the health of a bot. It does not wait for the newest events.
+	Of(botID string) (domain.Bot, error)
 }
 
 // Mailer sends emails. Each method returns once a mail server has accepted the email,

@@ -74,8 +74,8 @@ func (n *Notifier) changes(ctx context.Context) (all []notice) {
 		n.o.Logger.WarnContext(ctx, "the health of the bots is unknown; emails about it wait", slog.Any("error", err))
 	}
 	for _, c := range list {
-		t := botHealth{c.BotID, c.Health}
-		if t.about() != "" && now.Sub(c.Health.Since) >= explainTime {
+		t := &botHealth{Change: c}
+		if t.about() != "" && now.Sub(c.Since) >= explainTime {
 			all = append(all, notice{c.OwnerID, "health of " + c.BotID, t})
 		}
 	}
@@ -97,7 +97,14 @@ func (n *Notifier) send(ctx context.Context, o notice) error {
 		return err
 	}
 	now := time.Now()
-	if len(o.decide(account, now)) > 0 {
+	undecided := len(o.decide(account, now)) > 0
+	if _, owed := o.since(account, now); !undecided && !owed {
+		return nil
+	}
+	if current, err := o.current(n.o.Health); err != nil || !current {
+		return err
+	}
+	if undecided {
 		account, _, err = n.o.Accounts.Change(ctx, o.ownerID, metadata(o.correlation()), func(a owner.Account) ([]owner.Event, error) {
 			return o.decide(a, now), nil
 		})

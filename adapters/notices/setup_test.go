@@ -212,10 +212,17 @@ func (f *fixture) Changes(_ context.Context, since time.Time) (list []health.Cha
 	defer f.mu.Unlock()
 	for id, h := range f.health {
 		if !h.Trouble.IsZero() && !h.Since.Before(since) {
-			list = append(list, health.Change{BotID: id, OwnerID: id[len("bot-"):], Health: h})
+			list = append(list, health.Change{BotID: id, OwnerID: id[len("bot-"):], State: h.State, Since: h.Since, Trouble: h.Trouble})
 		}
 	}
 	return list, f.healthErr
+}
+
+// Of implements notices.Health.
+func (f *fixture) Of(botID string) (domain.Bot, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.health[botID], f.healthErr
 }
 
 // becomes plays matches after which a bot has a state.

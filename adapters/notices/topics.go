@@ -4,8 +4,9 @@ import (
 	"context"
 	"time"
 
-	"hexarena/domain/health"
+	domain "hexarena/domain/health"
 	"hexarena/domain/owner"
+	"hexarena/projections/health"
 )
 
 // topic is what an email is about.
@@ -15,6 +16,9 @@ type topic interface {
 	// The method since() returns the time of the change that the email is about. It
 	// returns false if the owner should not receive an email.
 	since(a owner.Account, now time.Time) (time.Time, bool)
+	// current reports whether the change is still the latest one. The notices before this
+	// one may have waited a long time for the mail server. send calls it before mail.
+	current(h Health) (bool, error)
 	mail(ctx context.Context, n *Notifier, to string, a owner.Account) error
 	record(a owner.Account) []owner.Event
 	correlation() string
@@ -29,6 +33,8 @@ func (id pausedBot) since(a owner.Account, _ time.Time) (time.Time, bool) {
 	b, ok := a.Bot(string(id))
 	return b.StatusSince, ok && b.NoticeOwed()
 }
+
+func (pausedBot) current(Health) (bool, error) { return true, nil } // the account says so
 
 func (id pausedBot) mail(ctx context.Context, n *Notifier, to string, a owner.Account) error {
 	b, _ := a.Bot(string(id))
@@ -49,6 +55,8 @@ func (id movedKey) since(a owner.Account, _ time.Time) (time.Time, bool) {
 	return k.RevokedAt, ok && k.NoticeOwed()
 }
 
+func (movedKey) current(Health) (bool, error) { return true, nil } // the account says so
+
 func (id movedKey) mail(ctx context.Context, n *Notifier, to string, a owner.Account) error {
 	k, _ := a.Key(string(id))
 	return n.o.Mailer.SendKeyMoved(ctx, to, k, n.dashboard+"/keys")
@@ -58,42 +66,47 @@ func (id movedKey) record(a owner.Account) []owner.Event { return a.NotifyOfMove
 
 func (id movedKey) correlation() string { return "move of key " + string(id) }
 
-// botHealth is the current state of a bot.
+// botHealth is a change of a bot's state.
 type botHealth struct {
-	botID string
-	health.Bot
+	health.Change
+	now domain.Bot // set by current
 }
 
 // about returns the kind of the email about the state. It is empty if there is none.
-func (t botHealth) about() string {
+func (t *botHealth) about() string {
 	switch t.State {
-	case health.Failing:
+	case domain.Failing:
 		return owner.AboutFailing
-	case health.Unreachable:
+	case domain.Unreachable:
 		return owner.AboutUnreachable
-	case health.OK:
+	case domain.OK:
 		return owner.AboutRecovered
 	}
 	return ""
 }
 
-func (t botHealth) condition() owner.Condition {
-	return owner.Condition{BotID: t.botID, About: t.about(), Since: t.Since, Trouble: t.Trouble}
+func (t *botHealth) condition() owner.Condition {
+	return owner.Condition{BotID: t.BotID, About: t.about(), Since: t.Since, Trouble: t.Trouble}
 }
 
-func (t botHealth) decide(a owner.Account, now time.Time) []owner.Event {
+func (t *botHealth) decide(a owner.Account, now time.Time) []owner.Event {
 	return a.DecideMail(t.condition(), now)
 }
 
-func (t botHealth) since(a owner.Account, now time.Time) (time.Time, bool) {
+func (t *botHealth) since(a owner.Account, now time.Time) (time.Time, bool) {
 	return t.Since, a.MailOwed(t.condition(), now)
 }
 
-func (t botHealth) mail(ctx context.Context, n *Notifier, to string, a owner.Account) error {
-	b, _ := a.Bot(t.botID)
-	return n.o.Mailer.SendBotHealth(ctx, to, b, t.Bot, n.site)
+func (t *botHealth) current(h Health) (_ bool, err error) {
+	t.now, err = h.Of(t.BotID)
+	return t.now.Since.Equal(t.Since), err
 }
 
-func (t botHealth) record(a owner.Account) []owner.Event { return a.NotifyOfHealth(t.condition()) }
+func (t *botHealth) mail(ctx context.Context, n *Notifier, to string, a owner.Account) error {
+	b, _ := a.Bot(t.BotID)
+	return n.o.Mailer.SendBotHealth(ctx, to, b, t.now, n.site)
+}
 
-func (t botHealth) correlation() string { return "health of " + t.botID }
+func (t *botHealth) record(a owner.Account) []owner.Event { return a.NotifyOfHealth(t.condition()) }
+
+func (t *botHealth) correlation() string { return "health of " + t.BotID }

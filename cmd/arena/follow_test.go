@@ -79,11 +79,22 @@ func TestFollowHandlesEveryEvent(t *testing.T) {
 	s.stop()
 	s.start()
 	const kills = 10
-	for range kills {
+	killCommand := func() {
 		s.must(os.WriteFile(filepath.Join(f.dir, "kill"), nil, 0o600))
 		f.process.awaitExit()
+	}
+	killArena := func() {
 		s.arena.kill()
 		s.start()
+	}
+	for i := range kills {
+		if i%2 == 0 {
+			killCommand()
+			killArena()
+		} else {
+			killArena() // while the command is connected
+			killCommand()
+		}
 		f.launch()
 	}
 	history := s.settle()

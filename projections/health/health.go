@@ -84,27 +84,26 @@ func (h *Health) Of(botID string) (health.Bot, error) {
 // Change is the latest change of a bot's state.
 type Change struct {
 	BotID, OwnerID string
-	Health         health.Bot
+	State          health.State
+	Since, Trouble time.Time // see health.Bot
 }
 
 // Changes returns the bots that have been in trouble and whose state changed at the
 // given time or later, ordered by id. It leaves out bots of deleted accounts.
 func (h *Health) Changes(since time.Time) (list []Change, err error) {
 	rows, err := h.rows.Load().QueryContext(context.Background(),
-		"SELECT bot, owner, health FROM bots JOIN owned USING (bot) WHERE changed >= ? ORDER BY bot", since.UnixMilli())
+		"SELECT bot, owner, state, changed, trouble FROM bots JOIN owned USING (bot) WHERE changed >= ? ORDER BY bot", since.UnixNano())
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var c Change
-		var text string
-		if err := rows.Scan(&c.BotID, &c.OwnerID, &text); err != nil {
+		var changed, trouble int64
+		if err := rows.Scan(&c.BotID, &c.OwnerID, &c.State, &changed, &trouble); err != nil {
 			return nil, err
 		}
-		if c.Health, err = decode(text); err != nil {
-			return nil, err
-		}
+		c.Since, c.Trouble = time.Unix(0, changed).UTC(), time.Unix(0, trouble).UTC()
 		list = append(list, c)
 	}
 	return list, rows.Err()
@@ -330,16 +329,16 @@ func change(f fact, bot, matchID string, fold func(*health.Bot)) error {
 	if err != nil {
 		return err
 	}
-	var latest, changed any
+	var latest, changed, state, trouble any
 	if b.LastError != nil {
 		latest = failed(b.LastError.MatchID, b.LastError.Decision)
 	}
 	if !b.Trouble.IsZero() {
-		changed = b.Since.UnixMilli()
+		changed, state, trouble = b.Since.UnixNano(), string(b.State), b.Trouble.UnixNano()
 	}
-	err = f.tx.Exec(`INSERT INTO bots (bot, failed, changed, health) VALUES (?, ?, ?, ?)
-		ON CONFLICT (bot) DO UPDATE SET failed = excluded.failed, changed = excluded.changed, health = excluded.health`,
-		bot, latest, changed, string(stored))
+	err = f.tx.Exec(`INSERT INTO bots (bot, failed, changed, state, trouble, health) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (bot) DO UPDATE SET failed = excluded.failed, changed = excluded.changed, state = excluded.state, trouble = excluded.trouble, health = excluded.health`,
+		bot, latest, changed, state, trouble, string(stored))
 	if err != nil {
 		return err
 	}
