@@ -22,6 +22,7 @@ import (
 	"hexarena/adapters/client"
 	"hexarena/adapters/rest"
 	"hexarena/cmd/arena/remote"
+	"hexarena/domain/health"
 	"hexarena/domain/match"
 	"hexarena/projections/frames"
 	"hexarena/projections/matches"
@@ -177,7 +178,8 @@ func (o *logReader) requireCause(t *testing.T, f cause, all []cause, botID, matc
 }
 
 // requireLatestError requires that the bot's card on the dashboard, the page that
-// manages the bot, and GET /bots/{id} name the cause, and lead to the given moment.
+// manages the bot, and GET /bots/{id} name the cause, and lead to the given moment. They
+// also show the state: if no connection could be opened, the bot is unreachable.
 func (o *logReader) requireLatestError(t *testing.T, f cause, all []cause, botID, moment string) {
 	t.Helper()
 	var b rest.Bot
@@ -187,6 +189,13 @@ func (o *logReader) requireLatestError(t *testing.T, f cause, all []cause, botID
 		return e != nil && fmt.Sprintf("/watch/%s#%d", e.MatchID, e.Seq) == moment && (e.Code == match.CodeLate) == (f.lateness > 0)
 	})
 	f.requireOnly(t, "GET /bots/{id}", b.Health.LastError.Message, all)
+	state := health.OK // failing needs a second match
+	if f.breaks != nil || f.instead != nil {
+		state = health.Unreachable
+	}
+	require.EqualValues(t, state, b.Health.State)
+	recent := b.Health.Recent
+	require.Equal(t, []int{1, match.MaxStrikes, 1}, []int{recent.Matches, recent.Strikes, recent.Resigned})
 
 	dashboard := html.UnescapeString(string(o.get(t, "/dashboard")))
 	_, card, found := strings.Cut(dashboard, `<a class="name" href="/dashboard/bots/`+botID+`">`)
