@@ -169,12 +169,14 @@ func TestSendBotHealth(t *testing.T) {
 			"Your bot is failing: in each of its last two matches, it resigned",
 			"Bot: Ada \"é\" (standard)\r\nFailing since: 2026-09-06 12:00 UTC\r\nLatest error, 2026-09-06 11:59 UTC: came 1,004 ms late (late)\r\n",
 			"\r\nhttps://arena.example/bot/b1/log/m1\r\n", "\r\nhttps://arena.example/dashboard/bots/b1\r\n", "\r\nhttps://arena.example/dashboard/account#mails\r\n",
-			"arena bots pause b1\r\n", "arena bots try b1\r\n", `"arena mails --failing=off"`,
+			"See what the arena asked", "- Fix the bot.", "arena bots pause b1\r\n", "arena bots try b1\r\n", `"arena mails --failing=off"`,
 		}, "recovered"},
 		"unreachable": {unreachable, `Your bot Ada "é" is unreachable`, []string{
 			"The arena cannot reach your bot", "\r\nUnreachable since: 2026-09-06 12:00 UTC\r\n", `"arena mails --unreachable=off"`,
+			"See the decisions that the bot missed:\r\n\r\nhttps://arena.example/bot/b1/log/m1\r\n",
+			"- Check that the bot is running", "\r\n    arena bots check b1\r\n\r\n- Pause it",
 		}, "failing"},
-		"without an error": {silent, `Your bot Ada "é" is failing`, []string{"\r\nhttps://arena.example/bot/b1\r\n"}, "Latest error"},
+		"without an error": {silent, `Your bot Ada "é" is failing`, []string{"\r\nThe bot's page:\r\n\r\nhttps://arena.example/bot/b1\r\n"}, "Latest error"},
 		"recovered": {recovered, `Your bot Ada "é" plays again`, []string{
 			"Failing or unreachable since: 2026-09-06 11:00 UTC\r\nRecovered: 2026-09-06 12:00 UTC\r\n",
 			"\r\nhttps://arena.example/bot/b1\r\n", "\r\nhttps://arena.example/dashboard/account#mails\r\n", `"arena mails --recovered=off"`,

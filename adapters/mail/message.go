@@ -91,19 +91,35 @@ func (w writer) botHealth(to string, b owner.Bot, h health.Bot, site string) let
 		l.text = fmt.Sprintf(botRecoveredText, b.Name, b.Mode, minute(h.Trouble), minute(h.Since), page, settings)
 		return l
 	}
-	what, state := "Your bot is failing: in each of its last two matches, it resigned after three\nstrikes, or sent no answer at all.", "Failing"
+	what, state, see, first := failingWhat, "Failing", failingSee, failingFirst
 	if h.State == health.Unreachable {
-		what, state = "The arena cannot reach your bot: for three decisions in a row, it could not\nopen a connection.", "Unreachable"
+		what, state, see, first = unreachableWhat, "Unreachable", unreachableSee, fmt.Sprintf(unreachableFirst, b.ID)
 	}
 	last := ""
 	if e := h.LastError; e != nil {
 		last = fmt.Sprintf("Latest error, %s: %s (%s)\n", minute(e.At), e.Message, e.Code)
 		page += "/log/" + e.MatchID
+	} else {
+		see = "The bot's page"
 	}
 	l.subject = "Your bot " + b.Name + " is " + string(h.State)
-	l.text = fmt.Sprintf(botFailingText, what, b.Name, b.Mode, state, minute(h.Since), last, page, site+"/dashboard/bots/"+b.ID, b.ID, b.ID, h.State, settings)
+	l.text = fmt.Sprintf(botFailingText, what, b.Name, b.Mode, state, minute(h.Since), last, see, page, first, site+"/dashboard/bots/"+b.ID, b.ID, b.ID, h.State, settings)
 	return l
 }
+
+// The parts of the email that differ between failing and unreachable bots: what
+// happened, what the first link shows, and what to do first.
+const (
+	failingWhat  = "Your bot is failing: in each of its last two matches, it resigned after three\nstrikes, or sent no answer at all."
+	failingSee   = "See what the arena asked and what the bot answered"
+	failingFirst = "- Fix the bot. It keeps getting matches until you pause it."
+
+	unreachableWhat  = "The arena cannot reach your bot: for three decisions in a row, it could not\nopen a connection."
+	unreachableSee   = "See the decisions that the bot missed"
+	unreachableFirst = "- Check that the bot is running at the address that you registered. It keeps\n" +
+		"  getting matches until you pause it. To test the connection, run this command:\n\n" +
+		"    arena bots check %s\n"
+)
 
 func minute(t time.Time) string { return t.UTC().Format(shownTime) }
 

@@ -60,7 +60,7 @@ func TestBotPageExplainsHealth(t *testing.T) {
 	} {
 		s.say("GET /bots/"+botID, `{"id":"`+botID+`","name":"Lovelace","mode":"standard","status":"active",
 			"health":{"state":"`+state+`","since":"2026-09-06T12:04:00.000Z","recent":{"matches":20,"timeouts":1,"illegal":6,"resigned":2}}}`)
-		s.is(s.get("/dashboard/bots/"+botID), http.StatusOK, sentence, "In the last 20 matches: 1 timeout, 6 illegal answers, resigned in 2, missed 0.")
+		s.is(s.get("/dashboard/bots/"+botID), http.StatusOK, sentence, "In the last 20 matches: 1 decision without a usable answer, 6 illegal answers, resigned in 2, missed 0.")
 	}
 }
 

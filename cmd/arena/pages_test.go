@@ -218,22 +218,35 @@ func TestEveryPageIsSoundInABrowser(t *testing.T) {
 	s.stop()
 }
 
-// examine requires that the current page fits on a phone, and that axe-core, the script
-// judge, finds no serious problem in either theme. It then writes screenshots, if they
+// examine requires that the current page fits on a phone, that the links of its menu stay
+// whole, and that axe-core, the script judge, finds no serious problem in either theme. It then writes screenshots, if they
 // are wanted.
 func (b *tab) examine(name, judge string) {
 	b.t.Helper()
 	b.as(768, "light")
 	b.do(chromedp.Evaluate[chromedp.Void](judge + "; void 0"))
 	b.judge(name+", light", "undefined")
-	b.as(390, "light")
-	over, err := chromedp.Run(b.ctx, chromedp.Evaluate[int](`document.documentElement.scrollWidth - innerWidth`))
-	require.NoError(b.t, err)
-	require.LessOrEqual(b.t, over, 0, "%s is wider than a phone", name)
+	for _, width := range []int64{390, 500} {
+		b.as(width, "light")
+		over, err := chromedp.Run(b.ctx, chromedp.Evaluate[int](`document.documentElement.scrollWidth - innerWidth`))
+		require.NoError(b.t, err)
+		require.LessOrEqual(b.t, over, 0, "%s is wider than %d px", name, width)
+		broken, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](brokenLinks))
+		require.NoError(b.t, err)
+		require.Empty(b.t, broken, "the links in the menu of %s that wrap at %d px", name, width)
+	}
 	b.as(768, "dark")
 	b.judge(name+", dark", `["color-contrast"]`) // all other rules have the same results in both themes
 	b.shoot(name)
 }
+
+// The constant brokenLinks is a script that returns the links of the site's menu that
+// need more than one line. The API reference has no such menu.
+const brokenLinks = `[...document.querySelectorAll("header.site nav a")].filter((a) => {
+	const text = document.createRange();
+	text.selectNodeContents(a);
+	return new Set([...text.getClientRects()].map((r) => r.top)).size > 1;
+}).map((a) => a.textContent)`
 
 // firstPaint returns the time to the first paint of a page, in milliseconds: the
 // median of ten visits.

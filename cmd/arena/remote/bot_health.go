@@ -38,7 +38,7 @@ func printHealth(w io.Writer, b rest.Bot, base string) {
 		fmt.Fprintf(w, "see %s/watch/%s#%d\n", base, e.MatchID, e.Seq)
 	}
 	if r := h.Recent; r.Matches > 0 {
-		fmt.Fprintf(w, "in the latest matches (%d): strikes %d (timeouts %d, illegal answers %d), resigned %d, missed %d\n",
+		fmt.Fprintf(w, "in the latest matches (%d): strikes %d (without a usable answer %d, illegal answers %d), resigned %d, missed %d\n",
 			r.Matches, r.Strikes, r.Timeouts, r.Illegal, r.Resigned, r.Missed)
 	}
 }

@@ -30,7 +30,7 @@ func TestPrintHealth(t *testing.T) {
 	require.Contains(t, text, "\tfailing\tresting until 2026-11-24 14:03 UTC\n"+
 		"failing since 2026-11-24 14:00 UTC\nlatest error, 2026-11-24 14:00 UTC: closed by the bot with code 1011 ")
 	require.Contains(t, text, " (closed)\nsee https://arena.example/watch/m#44\n"+
-		"in the latest matches (2): strikes 6 (timeouts 4, illegal answers 2), resigned 2, missed 0\n")
+		"in the latest matches (2): strikes 6 (without a usable answer 4, illegal answers 2), resigned 2, missed 0\n")
 }
 
 func TestSeatingWords(t *testing.T) {

@@ -44,7 +44,11 @@ func (c botsLog) Run(ctx context.Context, s *session) error {
 			return err
 		}
 	}
-	return show(s, log, func(w io.Writer, list decisionList) { s.printLog(w, matchID, list) })
+	none := "no decisions"
+	if c.Failed {
+		none = "no strikes"
+	}
+	return show(s, log, func(w io.Writer, list decisionList) { s.printLog(w, matchID, list, none) })
 }
 
 // newestMatch returns the id of the newest match of a bot.
@@ -90,7 +94,11 @@ func keepFailed(log *answer[decisionList]) (err error) {
 }
 
 // printLog prints one line for each decision, and then a paragraph for each strike.
-func (s *session) printLog(w io.Writer, matchID string, list decisionList) {
+// The newest match may have no decision yet, so an empty list prints a line with none.
+func (s *session) printLog(w io.Writer, matchID string, list decisionList, none string) {
+	if len(list.Decisions) == 0 {
+		fmt.Fprintf(w, "%s in the match %s so far\n", none, client.OneLine(matchID))
+	}
 	for _, d := range list.Decisions {
 		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", d.ID, d.Kind, d.Outcome, d.Took(), client.OneLine(string(d.Played)))
 	}

@@ -30,7 +30,7 @@ func decoded(t *testing.T, text string) (a answer[decisionList]) {
 func TestPrintLog(t *testing.T) {
 	var out strings.Builder
 	s := &session{base: "http://arena", out: &out}
-	require.NoError(t, show(s, decoded(t, twoDecisions), func(w io.Writer, list decisionList) { s.printLog(w, "m", list) }))
+	require.NoError(t, show(s, decoded(t, twoDecisions), func(w io.Writer, list decisionList) { s.printLog(w, "m", list, "no decisions") }))
 	lines := strings.Split(out.String(), "\n")
 	require.Equal(t, []string{
 		`1   setup  played   12 ms            {"settlement":0,"road":0}`,
@@ -44,6 +44,14 @@ func TestPrintLog(t *testing.T) {
 	}, lines[:8])
 	require.Contains(t, lines[8], `  The whole request: {"id":44,`)
 	require.Equal(t, []string{`  http://arena/watch/m#70`, ``}, lines[9:])
+}
+
+// The newest match of a bot may have no decision yet.
+func TestPrintLogWithoutDecisions(t *testing.T) {
+	var out strings.Builder
+	s := &session{base: "http://arena", out: &out}
+	require.NoError(t, show(s, decoded(t, `{"decisions":[]}`), func(w io.Writer, list decisionList) { s.printLog(w, "m", list, "no strikes") }))
+	require.Equal(t, "no strikes in the match m so far\n", out.String())
 }
 
 // The JSON of the failed decisions keeps fields that this program does not know.
