@@ -40,7 +40,7 @@ func TestAuditorNeedsOnlyREST(t *testing.T) {
 	require.NotContains(t, out, "remembered")
 	out = run("--ladder", "standard", "--arena", s.base())
 	require.Contains(t, out, "the tree continues the remembered head of ")
-	require.Regexp(t, `(?m)^([1-9]\d*) of (\d+) tables use a beacon; the times of`, out)
+	require.Regexp(t, `(?m)^([1-9]\d*) of (\d+) tables use a beacon; the round's time was checked in`, out)
 
 	before := s.base()
 	target := before + "/matches/" + s.list(matches.Completed)[0].ID
