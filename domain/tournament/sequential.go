@@ -134,12 +134,12 @@ func (c *Comparison) spread() spread {
 	// two bots that differ only rarely would look the same after 30 equal blocks.
 	around := c.squares - c.sum*mean + 1
 	// An estimated variance makes extreme ratios likelier, as in Student's distribution.
-	// The factor corrects this for rejectAt ≈ 3.
+	// The imaginary block and this factor make up for it.
 	variance := around / (n - 1) * (1 + 3/n)
 	third := c.cubes/n - 3*mean*c.squares/n + 2*mean*mean*mean
-	// Ignore a skewness below 1.5 standard errors. The standard error is that of a normal
+	// Ignore a skewness below 2 standard errors. The standard error is that of a normal
 	// distribution.
-	noise := 1.5 * math.Sqrt(6/n*variance) * variance
+	noise := 2 * math.Sqrt(6/n*variance) * variance
 	lean := max(0, math.Abs(third)-noise) / variance
 	return spread{variance: variance, lean: math.Copysign(lean, third)}
 }
