@@ -191,11 +191,11 @@ func TestComparisonVerdicts(t *testing.T) {
 		blocks      int
 	}{
 		"never differ":             {test, []float64{0}, tournament.NoDifference, 30},
-		"never differ, small":      {tournament.Test{Effect: 0.01, Alpha: 0.05, Beta: 0.05, MaxBlocks: 1000}, []float64{0}, tournament.NoDifference, 230},
+		"never differ, small":      {tournament.Test{Effect: 0.01, Alpha: 0.05, Beta: 0.05, MaxBlocks: 1000}, []float64{0}, tournament.NoDifference, 226},
 		"always one place better":  {test, []float64{1}, tournament.Better, 30},
 		"always one place worse":   {test, []float64{-1}, tournament.Worse, 30},
 		"always better by effect":  {test, []float64{0.1}, tournament.Better, 30},
-		"better and worse in turn": {test, []float64{1, -1}, tournament.NoDifference, 483},
+		"better and worse in turn": {test, []float64{1, -1}, tournament.NoDifference, 514},
 		"between":                  {test, []float64{1.05, -0.95}, tournament.Undecided, 1000},
 		"fewest blocks":            {tournament.Test{Effect: 0.1, Alpha: 0.05, Beta: 0.05, MaxBlocks: 30}, []float64{1, -1}, tournament.Undecided, 30},
 	} {
