@@ -160,6 +160,20 @@ func (r *Referee) Play(s ladder.Seating) {
 	r.begin(s)
 }
 
+// PlayOut is like Play, but returns once the match is over. If ctx ends first, PlayOut
+// stops the match and returns an error.
+func (r *Referee) PlayOut(ctx context.Context, s ladder.Seating) error {
+	r.mu.Lock()
+	t := r.begin(s)
+	r.mu.Unlock()
+	if t == nil {
+		return ErrNotPlaying
+	}
+	defer context.AfterFunc(ctx, t.stop)()
+	<-t.done
+	return t.err
+}
+
 // begin returns the task of a match. If the match has no task, begin starts one. After
 // Stop, begin returns nil instead of starting a task. The caller must hold r.mu.
 func (r *Referee) begin(s ladder.Seating) *task {

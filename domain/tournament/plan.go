@@ -1,9 +1,3 @@
-// Package tournament plans a series of matches between the same bots, and summarizes
-// the results. It is pure: it plays nothing, writes nothing and reads no clock.
-//
-// A Plan consists of blocks. All matches of a block share one server seed, so they have
-// the same board, dice and deck. Each match of a block rotates the seats of the bots, so
-// that the luck of board and seat cancels. Standings folds the results.
 package tournament
 
 import (
@@ -17,6 +11,9 @@ import (
 )
 
 // Plan determines every match of a series. The same plan always has the same matches.
+// It consists of blocks. All matches of a block share one server seed, so they have the
+// same board, dice and deck. Each match of a block rotates the seats of the bots, so
+// that the luck of board and seat cancels.
 type Plan struct {
 	Bots   int      // the number of bots, 3 or 4; all play in each match
 	Blocks int      // unused if Seeds is set
