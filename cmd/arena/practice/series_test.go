@@ -14,10 +14,7 @@ import (
 	"hexarena/domain/audit"
 	"hexarena/domain/ladder"
 	"hexarena/domain/tournament"
-	"hexarena/eventstore/logtest"
 )
-
-func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 
 // newSeries returns a series of three rotations of each seed.
 func newSeries(t testing.TB, blocks, parallel int, specs ...string) *series {
