@@ -171,7 +171,7 @@ func readSeeds(file string) (seeds []string, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("--seeds: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	lines := bufio.NewScanner(f)
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimSpace(lines.Text())
