@@ -203,6 +203,12 @@ func (p *Player) answer(frame []byte) (req match.Request, answer []byte, err err
 	return req, answer, err
 }
 
+// AnswerRequest is like Answer, but takes a request that is not encoded. It does not
+// change the request.
+func (p *Player) AnswerRequest(r *match.Request) ([]byte, error) {
+	return json.Marshal(respond(p.strategy, r))
+}
+
 // respond asks a strategy for an action, and returns the answer that the bot sends.
 func respond(s strategy, r *match.Request) match.Response {
 	a, talk := s.answer(r)
