@@ -110,9 +110,18 @@ type playRun struct {
 }
 
 func (c *playCmd) prepare() (*playRun, error) {
+	r, outcomes, err := c.open()
+	for _, o := range outcomes {
+		r.standings.Add(o)
+	}
+	return r, err
+}
+
+// open returns a run and the outcomes in its folder. They are not in the standings yet.
+func (c *playCmd) open() (*playRun, []tournament.Outcome, error) {
 	bots, err := parseBots(c.Bots)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	limits := map[string][2]time.Duration{ladder.Standard: {5 * time.Second, 10 * time.Minute}, ladder.Parley: {time.Minute, 3 * time.Hour}}[c.Mode]
 	r := &playRun{standings: tournament.NewStandings(len(bots)), ended: map[int]bool{}}
@@ -122,25 +131,23 @@ func (c *playCmd) prepare() (*playRun, error) {
 		logger: slog.New(slog.DiscardHandler), starter: &starter{restarts: make([]atomic.Int64, len(bots))},
 	}
 	if err := c.chooseSeeds(&r.plan); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r.parallel = min(r.parallel, r.plan.Matches())
 	r.settings = settings{c.Bots, c.Mode, r.decision.String(), r.wall.String(), c.Seats, r.plan.Seed, r.plan.Seeds}
 	if c.Out == "" {
-		return r, nil
+		return r, nil, nil
 	}
 	f, outcomes, err := openFolder(c.Out, r.settings)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r.folder, r.starter.folder = f, filepath.Join(c.Out, outputFolder)
+	outcomes = slices.DeleteFunc(outcomes, func(o tournament.Outcome) bool { return o.Match >= r.plan.Matches() })
 	for _, o := range outcomes {
-		if o.Match < r.plan.Matches() {
-			r.ended[o.Match] = true
-			r.standings.Add(o)
-		}
+		r.ended[o.Match] = true
 	}
-	return r, nil
+	return r, outcomes, nil
 }
 
 // chooseSeeds sets the seeds and the number of blocks. Without --seed, a run continues

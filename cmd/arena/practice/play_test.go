@@ -91,13 +91,18 @@ func botCommand(t testing.TB, environment string) string {
 
 // call runs `arena play` in this process.
 func call(ctx context.Context, args ...string) (out string, err error) {
+	return callCommand(ctx, append([]string{"play"}, args...)...)
+}
+
+// callCommand runs a command in this process.
+func callCommand(ctx context.Context, args ...string) (out string, err error) {
 	var cli struct{ Cmds }
 	var o, e bytes.Buffer
 	parser, err := kong.New(&cli, kong.Writers(&o, &e))
 	if err != nil {
 		panic(err)
 	}
-	parsed, err := parser.Parse(append([]string{"play"}, args...))
+	parsed, err := parser.Parse(args)
 	if err != nil {
 		return "", err
 	}
