@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -81,10 +81,12 @@ func TestCompareEqualBots(t *testing.T) {
 
 // interrupter is a bot that interrupts a run at the upgrade with a number.
 type interrupter struct {
-	url       string
-	at        int64
+	url string
+
+	mu        sync.Mutex // guards the fields below
+	upgrades  int
+	at        int
 	interrupt func()
-	upgrades  atomic.Int64
 }
 
 func newInterrupter(t testing.TB) *interrupter {
@@ -93,9 +95,11 @@ func newInterrupter(t testing.TB) *interrupter {
 	require.NoError(t, err)
 	b := new(interrupter)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if b.upgrades.Add(1) == b.at {
+		b.mu.Lock()
+		if b.upgrades++; b.upgrades == b.at {
 			b.interrupt()
 		}
+		b.mu.Unlock()
 		h.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
@@ -104,9 +108,11 @@ func newInterrupter(t testing.TB) *interrupter {
 }
 
 // next returns the context of a run that the bot interrupts.
-func (b *interrupter) next(t testing.TB, at int64) context.Context {
+func (b *interrupter) next(t testing.TB, at int) context.Context {
 	ctx, interrupt := context.WithCancel(t.Context())
 	t.Cleanup(interrupt)
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.at, b.interrupt = at, interrupt
 	return ctx
 }
