@@ -64,10 +64,7 @@ func settleHouse(m match.Match, used match.Clocks, players []*housebot.Player) (
 		request, asked := m.Request(d), time.Now()
 		allowed := m.Allow(used, d.Seat)
 		request.DeadlineMs, request.BankMs = allowed.DeadlineMs, allowed.BankMs
-		frame, err := players[d.Seat].AnswerRequest(&request)
-		if err != nil {
-			return m, nil, nil, err
-		}
+		frame := players[d.Seat].AnswerRequest(&request)
 		took := time.Since(asked).Milliseconds()
 		outcomes[i] = match.Outcome{Decision: d.ID, Frame: frame, Heard: true, ElapsedMs: took, UsedMs: took}
 	}

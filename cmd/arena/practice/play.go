@@ -40,7 +40,7 @@ type playCmd struct {
 	Decision time.Duration `help:"Time for one decision (default: that of the mode, 5s or 60s)."`
 	Wall     time.Duration `help:"Playing time after which a match is aborted (default: that of the mode, 10m or 180m)."`
 	Seed     string        `help:"Any text, from which all boards, dice and decks follow (default: a random text, which is printed)."`
-	Seeds    string        `type:"existingfile" placeholder:"FILE" help:"A file with one seed per line, instead of --seed: one block for each line."`
+	Seeds    string        `type:"existingfile" placeholder:"FILE" help:"A file with one seed per line, instead of --seed and --matches: one block for each line."`
 	Seats    string        `enum:"rotate,fixed" default:"rotate" help:"rotate: a block is one seed with every rotation of the seats. fixed: a block is one match, and the first bot has seat 0."`
 	Out      string        `type:"path" placeholder:"DIR" help:"Keep the records, the results and the bots' output in this folder. The same command continues an interrupted run."`
 	FailOn   string        `enum:"strikes," default:"" placeholder:"strikes" help:"Exit with status 1 if a bot gets a strike."`

@@ -199,7 +199,7 @@ func TestFailOnStrikes(t *testing.T) {
 // Programs play over sockets. The results are those of the same bots in this process.
 func TestProgramsPlay(t *testing.T) {
 	bot := botCommand(t, "")
-	outside := callJSON(t, bot, bot, "house:random", "-n", "6", "--seed", "x", "--parallel", "2")
+	outside := callJSON(t, bot, bot, "house:random", "-n", "6", "--seed", "x", "--parallel", "2", "--decision", "1m")
 	inside := callJSON(t, "house:greedy", "house:greedy", "house:random", "-n", "6", "--seed", "x")
 	for i := range outside.Bots {
 		require.Equal(t, inside.Bots[i].Seats, outside.Bots[i].Seats)
@@ -210,7 +210,7 @@ func TestProgramsPlay(t *testing.T) {
 
 // A program that ends is started again.
 func TestProgramsAreRestarted(t *testing.T) {
-	r := callJSON(t, botCommand(t, dieAt+"=3"), "house:random", "house:random", "-n", "9", "--parallel", "1")
+	r := callJSON(t, botCommand(t, dieAt+"=3"), "house:random", "house:random", "-n", "9", "--parallel", "1", "--decision", "1m")
 	require.Equal(t, 9, r.Matches)
 	require.GreaterOrEqual(t, r.Bots[0].Restarts, int64(3))
 	require.Greater(t, r.Bots[0].MeanPoints, 4.0, "it plays on")
@@ -243,7 +243,7 @@ func TestInterruptedRunContinues(t *testing.T) {
 	}))
 	defer bot.Close()
 	dir := t.TempDir()
-	args := []string{bot.URL, "house:random", "house:random", "-n", "9", "--out", dir, "--parallel", "1"}
+	args := []string{bot.URL, "house:random", "house:random", "-n", "9", "--out", dir, "--parallel", "1", "--decision", "1m"}
 	out, err := call(ctx, args...)
 	require.EqualError(t, err, "stopped after 4 of 9 matches; run the same command again to continue")
 	require.Contains(t, out, "4 standard matches")
@@ -258,7 +258,7 @@ func TestInterruptedRunContinues(t *testing.T) {
 	continued := callJSON(t, args...)
 	require.Equal(t, []int{9, 9}, []int{continued.Planned, continued.Matches})
 	require.Equal(t, int64(10), upgrades.Load(), "only the interrupted match is played again")
-	whole := callJSON(t, bot.URL, "house:random", "house:random", "-n", "9", "--seed", continued.Seed)
+	whole := callJSON(t, bot.URL, "house:random", "house:random", "-n", "9", "--seed", continued.Seed, "--decision", "1m")
 	for i := range whole.Bots {
 		require.Equal(t, whole.Bots[i].Seats, continued.Bots[i].Seats)
 		require.Equal(t, whole.Bots[i].Rating, continued.Bots[i].Rating)

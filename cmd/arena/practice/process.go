@@ -40,10 +40,9 @@ type process struct {
 	file   string // for the output; empty if the output is not kept
 	output tail
 
-	mu      sync.Mutex // guards the fields below
-	started bool       // whether the program was ever started
-	now     *program
-	log     io.WriteCloser
+	mu  sync.Mutex // guards the fields below
+	now *program   // the latest run; nil if there is none
+	log io.WriteCloser
 }
 
 // program is one run of a process.
@@ -111,10 +110,10 @@ func (p *process) running() (*program, error) {
 			return p.now, nil
 		}
 	}
-	if p.started {
+	if p.now != nil {
+		endGroup(p.now.cmd, true) // its children may outlive it
 		p.restarts[p.number].Add(1)
 	}
-	p.started = true
 	g, err := p.start()
 	if err != nil {
 		return nil, fmt.Errorf("bot %q: %w", p.bot.spec, err)
