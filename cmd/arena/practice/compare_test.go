@@ -32,8 +32,8 @@ func compareJSON(t testing.TB, args ...string) compareReport {
 	return r
 }
 
-// A clear difference needs the fewest blocks. The number of matches that are played at the
-// same time changes nothing.
+// A clear difference needs the fewest blocks. The order in which matches end changes
+// nothing: the folder has another order.
 func TestCompare(t *testing.T) {
 	dir := t.TempDir()
 	r := compareJSON(t, "house:random", "house:greedy", "--parallel", "3", "--out", dir)
@@ -45,13 +45,7 @@ func TestCompare(t *testing.T) {
 	require.InDelta(t, r.Difference, r.Old[0].MeanPlacement-r.New[0].MeanPlacement, 1e-9)
 	require.Equal(t, []int{90, 90}, []int{r.Old[0].Matches, r.New[2].Matches})
 	require.Equal(t, []string{"random", "greedy"}, []string{r.Old[0].Name, r.New[0].Name})
-	one := compareJSON(t, "house:random", "house:greedy", "--parallel", "1")
-	for _, list := range [][]botReport{r.Old, r.New, one.Old, one.New} {
-		for i := range list {
-			list[i].LatencyP50Ms, list[i].LatencyP99Ms = 0, 0
-		}
-	}
-	require.Equal(t, one, r)
+	require.Equal(t, r, compareJSON(t, "house:random", "house:greedy", "--parallel", "1", "--out", dir))
 
 	// The folder has all blocks that another comparison needs.
 	out, err := compare(t.Context(), "house:random", "house:greedy", "--out", dir)
@@ -74,6 +68,9 @@ func TestCompare(t *testing.T) {
 
 // Equal bots play equal matches, because the other bots have the same chance too.
 func TestCompareEqualBots(t *testing.T) {
+	if raceEnabled {
+		t.Skip("180 matches take long, and TestCompare runs the same code")
+	}
 	out, err := compare(t.Context(), "house:greedy", "house:greedy")
 	require.NoError(t, err)
 	require.Regexp(t, `^no difference larger than 0\.1 places: \+0\.00 places \(-0\.\d\d to 0\.\d\d\)\n\n30 blocks `, out)
