@@ -205,7 +205,7 @@ func TestProgramsPlay(t *testing.T) {
 
 // A program that ends is started again.
 func TestProgramsAreRestarted(t *testing.T) {
-	r := callJSON(t, botCommand(t, dieAt+"=3"), "house:random", "house:random", "-n", "9", "--parallel", "1", "--decision", "1m")
+	r := callJSON(t, botCommand(t, dieAt+"=3"), "house:greedy", "house:greedy", "-n", "9", "--parallel", "1", "--decision", "1m")
 	require.Equal(t, 9, r.Matches)
 	require.GreaterOrEqual(t, r.Bots[0].Restarts, int64(3))
 	require.Greater(t, r.Bots[0].MeanPoints, 4.0, "it plays on")
@@ -238,7 +238,7 @@ func TestInterruptedRunContinues(t *testing.T) {
 	}))
 	defer bot.Close()
 	dir := t.TempDir()
-	args := []string{bot.URL, "house:random", "house:random", "-n", "9", "--out", dir, "--parallel", "1", "--decision", "1m"}
+	args := []string{bot.URL, "house:greedy", "house:greedy", "-n", "9", "--out", dir, "--parallel", "1", "--decision", "1m"}
 	out, err := call(ctx, args...)
 	require.EqualError(t, err, "stopped after 4 of 9 matches; run the same command again to continue")
 	require.Contains(t, out, "4 standard matches")
@@ -253,7 +253,7 @@ func TestInterruptedRunContinues(t *testing.T) {
 	continued := callJSON(t, args...)
 	require.Equal(t, []int{9, 9}, []int{continued.Planned, continued.Matches})
 	require.Equal(t, int64(10), upgrades.Load(), "only the interrupted match is played again")
-	whole := callJSON(t, bot.URL, "house:random", "house:random", "-n", "9", "--seed", continued.Seed, "--decision", "1m")
+	whole := callJSON(t, bot.URL, "house:greedy", "house:greedy", "-n", "9", "--seed", continued.Seed, "--decision", "1m")
 	for i := range whole.Bots {
 		require.Equal(t, whole.Bots[i].Seats, continued.Bots[i].Seats)
 		require.Equal(t, whole.Bots[i].Rating, continued.Bots[i].Rating)
