@@ -210,9 +210,9 @@ func TestProgramsPlay(t *testing.T) {
 
 // A program that ends is started again.
 func TestProgramsAreRestarted(t *testing.T) {
-	r := callJSON(t, botCommand(t, dieAt+"=3"), "house:random", "house:random", "-n", "9", "--parallel", "1", "--decision", "1m")
-	require.Equal(t, 9, r.Matches)
-	require.GreaterOrEqual(t, r.Bots[0].Restarts, int64(3))
+	r := callJSON(t, botCommand(t, dieAt+"=3"), "house:greedy", "house:greedy", "-n", "6", "--parallel", "1", "--decision", "1m")
+	require.Equal(t, 6, r.Matches)
+	require.GreaterOrEqual(t, r.Bots[0].Restarts, int64(2))
 	require.Greater(t, r.Bots[0].MeanPoints, 4.0, "it plays on")
 }
 
@@ -243,9 +243,9 @@ func TestInterruptedRunContinues(t *testing.T) {
 	}))
 	defer bot.Close()
 	dir := t.TempDir()
-	args := []string{bot.URL, "house:random", "house:random", "-n", "9", "--out", dir, "--parallel", "1", "--decision", "1m"}
+	args := []string{bot.URL, "house:greedy", "house:greedy", "-n", "6", "--out", dir, "--parallel", "1", "--decision", "1m"}
 	out, err := call(ctx, args...)
-	require.EqualError(t, err, "stopped after 4 of 9 matches; run the same command again to continue")
+	require.EqualError(t, err, "stopped after 4 of 6 matches; run the same command again to continue")
 	require.Contains(t, out, "4 standard matches")
 
 	// A crash can leave an incomplete line behind.
@@ -256,22 +256,22 @@ func TestInterruptedRunContinues(t *testing.T) {
 	require.NoError(t, results.Close())
 
 	continued := callJSON(t, args...)
-	require.Equal(t, []int{9, 9}, []int{continued.Planned, continued.Matches})
-	require.Equal(t, int64(10), upgrades.Load(), "only the interrupted match is played again")
-	whole := callJSON(t, bot.URL, "house:random", "house:random", "-n", "9", "--seed", continued.Seed, "--decision", "1m")
+	require.Equal(t, []int{6, 6}, []int{continued.Planned, continued.Matches})
+	require.Equal(t, int64(7), upgrades.Load(), "only the interrupted match is played again")
+	whole := callJSON(t, bot.URL, "house:greedy", "house:greedy", "-n", "6", "--seed", continued.Seed, "--decision", "1m")
 	for i := range whole.Bots {
 		require.Equal(t, whole.Bots[i].Seats, continued.Bots[i].Seats)
 		require.Equal(t, whole.Bots[i].Rating, continued.Bots[i].Rating)
 	}
 	files, err := os.ReadDir(filepath.Join(dir, matchFolder))
 	require.NoError(t, err)
-	require.Len(t, files, 9)
+	require.Len(t, files, 6)
 
 	_, err = call(t.Context(), append(args, "--wall", "7m")...)
 	require.ErrorContains(t, err, `the folder belongs to another series: --wall was "10m0s" and is now "7m0s"`)
 	_, err = call(t.Context(), append(args, "--seed", "other")...)
 	require.ErrorContains(t, err, `and is now "other"`)
-	require.Equal(t, 12, callJSON(t, append(args, "-n", "12")...).Matches, "a run may add matches")
+	require.Equal(t, 9, callJSON(t, append(args, "-n", "9")...).Matches, "a run may add matches")
 }
 
 // Without --out, a run leaves nothing behind, and prints how many matches ended.
