@@ -103,12 +103,7 @@ func (s *Server) matchBody(ctx context.Context, summary matches.Summary) (rest.M
 	if err != nil {
 		return rest.Match{}, err
 	}
-	body := rest.Match{MatchSummary: summary, Replay: []match.PublicEvent{}, Commitment: h.Started.Commitment}
-	if summary.Status != matches.Running {
-		body.Seed, body.Proof = h.Seed, h.Proof
-		body.Replay, body.ThinkingMs = h.Replay(), h.ThinkingMs()
-	}
-	return body, nil
+	return rest.NewMatch(summary, &h), nil
 }
 
 func (s *Server) getFrames(c *call, in *framesQuery) (out maybeEncoded[rest.Frames], err error) {

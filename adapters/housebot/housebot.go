@@ -199,8 +199,14 @@ func (p *Player) answer(frame []byte) (req match.Request, answer []byte, err err
 	if err := json.Unmarshal(frame, &req); err != nil {
 		return req, nil, fmt.Errorf("decode the request: %w", err)
 	}
-	answer, err = json.Marshal(respond(p.strategy, &req))
-	return req, answer, err
+	return req, p.AnswerRequest(&req), nil
+}
+
+// AnswerRequest is like Answer, but takes a request that is not encoded. It does not
+// change the request.
+func (p *Player) AnswerRequest(r *match.Request) []byte {
+	answer := respond(p.strategy, r)
+	return fmt.Appendf(nil, `{"id":%d,"action":%s}`, answer.ID, answer.Action)
 }
 
 // respond asks a strategy for an action, and returns the answer that the bot sends.

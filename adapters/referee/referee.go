@@ -11,12 +11,14 @@ package referee
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
+	"hexarena/domain/seed"
 	"hexarena/eventstore"
 	"hexarena/projections/directory"
 )
@@ -91,8 +93,9 @@ type Options struct {
 	// Bots finds a bot, even if it was removed. The referee calls it for each dial,
 	// because the bot's URL may have changed.
 	Bots func(botID string) (directory.Bot, bool)
-	// SeedKey finds a seed key by its id.
-	SeedKey func(id string) ([]byte, bool)
+	// ServerSeed returns the server seed of a match. The referee compares the seed with
+	// the commitment of the table. SeedsFromKeys derives the seeds of an arena.
+	ServerSeed func(s ladder.Seating) (seed.Seed, error)
 	// Publish waits until the arena has published a signed head that includes the
 	// seating. The referee calls it before it dials the bots of a match that has not
 	// started. Publish fails only if ctx ends.
@@ -102,6 +105,18 @@ type Options struct {
 	// Stream returns the name of a match's stream. If it is nil, the referee uses
 	// match.Stream. Trials have their own streams.
 	Stream func(matchID string) string
+}
+
+// SeedsFromKeys returns a function for Options.ServerSeed. It derives the seed of a
+// match from the seed key that the table names. find returns a seed key by its id.
+func SeedsFromKeys(find func(id string) ([]byte, bool)) func(ladder.Seating) (seed.Seed, error) {
+	return func(s ladder.Seating) (seed.Seed, error) {
+		key, ok := find(s.SeedKey)
+		if !ok {
+			return seed.Seed{}, fmt.Errorf("seed key %s is missing from the secrets file", s.SeedKey)
+		}
+		return seed.Server(key, s.MatchID), nil
+	}
 }
 
 // Referee plays any number of matches at the same time. It is safe for
@@ -143,6 +158,20 @@ func (r *Referee) Play(s ladder.Seating) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.begin(s)
+}
+
+// PlayOut is like Play, but returns once the match is over. If ctx ends first, PlayOut
+// stops the match and returns an error.
+func (r *Referee) PlayOut(ctx context.Context, s ladder.Seating) error {
+	r.mu.Lock()
+	t := r.begin(s)
+	r.mu.Unlock()
+	if t == nil {
+		return ErrNotPlaying
+	}
+	defer context.AfterFunc(ctx, t.stop)()
+	<-t.done
+	return t.err
 }
 
 // begin returns the task of a match. If the match has no task, begin starts one. After

@@ -69,11 +69,10 @@ func (r *Referee) play(ctx, ordered context.Context, s ladder.Seating) (*match.A
 	if !ok {
 		return nil, fmt.Errorf("mode %q is unknown", s.Mode)
 	}
-	key, ok := r.options.SeedKey(s.SeedKey)
-	if !ok {
-		return nil, fmt.Errorf("seed key %s is missing from the secrets file", s.SeedKey)
+	server, err := r.options.ServerSeed(s)
+	if err != nil {
+		return nil, err
 	}
-	server := seed.Server(key, s.MatchID)
 	if seed.Commitment(server) != s.Commitment {
 		return nil, fmt.Errorf("seed key %s does not match the commitment of the table", s.SeedKey)
 	}

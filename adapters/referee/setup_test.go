@@ -78,8 +78,8 @@ func (f *fixture) referee(player string) *Referee {
 	f.mode.Ladder = f.ladder
 	r := New(Options{
 		Log: f.log, Modes: map[string]Mode{f.ofMode: f.mode}, Player: player, Logger: slog.New(slog.DiscardHandler),
-		Beacon:  f.beacon,
-		SeedKey: func(id string) ([]byte, bool) { return testKey, id == "k1" },
+		Beacon:     f.beacon,
+		ServerSeed: SeedsFromKeys(func(id string) ([]byte, bool) { return testKey, id == "k1" }),
 		Publish: func(ctx context.Context, s ladder.Seating) error {
 			require.Equal(f.t, f.seating(), s)
 			if f.publish == nil {

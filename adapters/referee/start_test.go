@@ -232,3 +232,31 @@ func TestStreamOfATrial(t *testing.T) {
 		require.Len(t, f.ladder.finished, 1)
 	})
 }
+
+func TestPlayOut(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		require.NoError(f.t, f.referee("player").PlayOut(f.t.Context(), f.seating()))
+		require.Len(f.t, f.ladder.finished, 1)
+	})
+	withFixture(t, 3, func(f *fixture) {
+		slowly(f, 4*time.Second)
+		ctx, cancel := context.WithTimeout(f.t.Context(), 30*time.Second)
+		defer cancel()
+		r := f.referee("player")
+		require.ErrorIs(f.t, r.PlayOut(ctx, f.seating()), errStopped)
+		require.Empty(f.t, f.ladder.finished)
+		require.Zero(f.t, r.Running())
+	})
+}
+
+// A match does not start if its seed is not the one that the table commits to.
+func TestSeedMustMatchTheCommitment(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		r := f.referee("player")
+		r.options.ServerSeed = func(ladder.Seating) (seed.Seed, error) { return seed.Seed{1}, nil }
+		require.ErrorContains(f.t, r.PlayOut(f.t.Context(), f.seating()), "does not match the commitment")
+		r.options.ServerSeed = SeedsFromKeys(func(string) ([]byte, bool) { return nil, false })
+		require.ErrorContains(f.t, r.PlayOut(f.t.Context(), f.seating()), "seed key k1 is missing")
+		require.Empty(f.t, f.events())
+	})
+}

@@ -3,6 +3,8 @@ package rest
 import (
 	"hexarena/domain/match"
 	"hexarena/domain/seed"
+	"hexarena/projections/frames"
+	"hexarena/projections/matches"
 )
 
 // Matches is one page of the match list, newest first.
@@ -20,6 +22,30 @@ type Match struct {
 	Commitment seed.Seed           `json:"commitment"`
 	Proof      *match.Proof        `json:"proof,omitempty"`
 	ThinkingMs []int64             `json:"thinkingMs,omitempty" doc:"The thinking time that each seat used; absent while the match is running."`
+}
+
+// NewMatch returns the record of a match. The summary says whether the match is running.
+func NewMatch(summary MatchSummary, h *frames.History) Match {
+	m := Match{MatchSummary: summary, Replay: []match.PublicEvent{}, Commitment: h.Started.Commitment}
+	if summary.Status != matches.Running {
+		m.Seed, m.Proof = h.Seed, h.Proof
+		m.Replay, m.ThinkingMs = h.Replay(), h.ThinkingMs()
+	}
+	return m
+}
+
+// LocalMatch is the record of a match that arena play writes to a file: the record of a
+// match, and the decisions of every seat.
+type LocalMatch struct {
+	Match
+	DecisionLogs []DecisionLog `json:"decisionLogs"` // by seat
+}
+
+// DecisionLog contains the decisions of the bot at one seat.
+type DecisionLog struct {
+	Seat  int    `json:"seat"`
+	BotID string `json:"botId"`
+	Decisions
 }
 
 // Frames contains the board and the frames of a match.

@@ -207,7 +207,7 @@ func BenchmarkStartOfAMatch(b *testing.B) {
 	standard := a.player.ladders[0]
 	waits := a.player.referee
 	starts := referee.New(referee.Options{
-		Log: a.log, Dial: dial(a.dialer()), Player: a.lease.Holder(), Logger: logger, Bots: a.directory.Bot, SeedKey: a.secrets.SeedKey,
+		Log: a.log, Dial: dial(a.dialer()), Player: a.lease.Holder(), Logger: logger, Bots: a.directory.Bot, ServerSeed: referee.SeedsFromKeys(a.secrets.SeedKey),
 		Modes:   map[string]referee.Mode{ladder.Standard: {Decision: a.DecisionStandard, Wall: a.WallStandard, Ladder: standard}},
 		Publish: func(context.Context, ladder.Seating) error { return nil },
 	})

@@ -25,6 +25,7 @@ import (
 	"hexarena/cmd/arena/bench"
 	"hexarena/cmd/arena/nodecmd"
 	"hexarena/cmd/arena/offline"
+	"hexarena/cmd/arena/practice"
 	"hexarena/cmd/arena/remote"
 	"hexarena/cmd/arena/verify"
 )
@@ -38,6 +39,7 @@ type cli struct {
 	Bench            bench.Cmds    `cmd:"" group:"Measure:" help:"Measure the engine, the log, read models, API responses and live boards."`
 	Key              remote.KeyCmd `cmd:"" group:"Play on an arena:" help:"Create API keys."`
 	remote.OwnerCmds `group:"Play on an arena:"`
+	practice.Cmds    `group:"Practice at home:"`
 	Admin            remote.AdminCmds `cmd:"" group:"Run an arena:" help:"Run operator commands, on the arena's own machine."`
 	toolCmds
 	Export      offline.ExportCmd       `cmd:"" group:"Run an arena:" help:"Write ended matches as tables: JSON lines or Parquet files."`

@@ -186,7 +186,7 @@ func pagesOf(s *testArena, botID string) []struct{ name, path string } {
 		{"sign-in", "/sign-in"}, {"sent", "/sign-in?sent=1"}, {"confirm", "/sign-in/confirm?token=x"},
 		{"dashboard", "/dashboard"}, {"bot-manage", "/dashboard/bots/" + botID}, {"log", "/bot/" + botID + "/log/" + seen.ID},
 		{"keys", "/dashboard/keys"}, {"account", "/dashboard/account"},
-		{"quickstart", "/docs/quickstart"}, {"rules", "/docs/rules"}, {"protocol", "/docs/protocol"}, {"events", "/docs/events"},
+		{"quickstart", "/docs/quickstart"}, {"practice", "/docs/practice"}, {"rules", "/docs/rules"}, {"protocol", "/docs/protocol"}, {"events", "/docs/events"},
 		{"errors", "/docs/errors"}, {"analysts", "/docs/analysts"}, {"audit", "/docs/audit"}, {"security", "/docs/security"}, {"architecture", "/docs/architecture"}, {"durability", "/docs/durability"}, {"operations", "/docs/operations"}, {"contributing", "/docs/contributing"},
 		{"api", "/docs/api"}, {"changelog", "/changelog"}, {"missing", "/nowhere"},
 	}

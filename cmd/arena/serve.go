@@ -316,7 +316,7 @@ func (a *arena) takeLease(ctx context.Context) error {
 	}
 	o := referee.Options{
 		Log: a.log, Dial: dial(a.dialer()), Modes: modes, Player: a.lease.Holder(), Logger: a.logger,
-		Bots: a.directory.Bot, SeedKey: a.secrets.SeedKey, Publish: a.publish,
+		Bots: a.directory.Bot, ServerSeed: referee.SeedsFromKeys(a.secrets.SeedKey), Publish: a.publish,
 	}
 	if a.beacon != nil {
 		o.Beacon = a.beacon

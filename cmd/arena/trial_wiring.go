@@ -5,13 +5,13 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	"hexarena/adapters/admin"
 	"hexarena/adapters/housebot"
 	"hexarena/adapters/referee"
 	"hexarena/adapters/trials"
+	"hexarena/cmd/arena/houseline"
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/projections/directory"
@@ -97,36 +97,7 @@ func withHouses(bots func(string) (directory.Bot, bool), dial referee.Dial) (fun
 		if err != nil {
 			return nil, referee.Accepted{}, err
 		}
-		return &houseLine{player: player, receive: receive}, referee.Accepted{Version: housebot.Version}, nil
+		line, accepted := houseline.Open(player, receive)
+		return line, accepted, nil
 	}
 }
-
-// houseLine is the line to a house bot in this process. It answers within Send, so
-// nothing is ever left to drain.
-type houseLine struct {
-	receive func(frame []byte, cause string)
-
-	mu     sync.Mutex // guards the field below
-	player *housebot.Player
-}
-
-// Send implements referee.Line.
-func (l *houseLine) Send(_ context.Context, frame []byte) error {
-	l.mu.Lock()
-	answer, err := l.player.Answer(frame)
-	l.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	l.receive(answer, "")
-	return nil
-}
-
-// Drain implements referee.Line.
-func (*houseLine) Drain(context.Context) {}
-
-// Fault implements referee.Line.
-func (*houseLine) Fault() *match.Fault { return nil }
-
-// Close implements referee.Line.
-func (*houseLine) Close() {}

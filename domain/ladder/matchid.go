@@ -12,11 +12,11 @@ const namespaceURL = "\x6b\xa7\xb8\x11\x9d\xad\x11\xd1\x80\xb4\x00\xc0\x4f\xd4\x
 // key and the table's mode, revision and index, so nobody can choose the id
 // (docs/audit.md). platformKey is the public key in base64.
 func MatchID(platformKey, mode string, revision uint64, index int) string {
-	return uuidV5(fmt.Sprintf("hexarena:%s:%s:%d:%d", platformKey, mode, revision, index))
+	return NameUUID(fmt.Sprintf("hexarena:%s:%s:%d:%d", platformKey, mode, revision, index))
 }
 
-// uuidV5 returns the name-based UUID of a name in the URL namespace.
-func uuidV5(name string) string {
+// NameUUID returns the name-based UUID of a name in the URL namespace.
+func NameUUID(name string) string {
 	sum := sha1.Sum([]byte(namespaceURL + name))
 	id := sum[:16]
 	id[6] = id[6]&0x0f | 0x50 // version 5

@@ -265,12 +265,12 @@ func BenchmarkRestore(b *testing.B) {
 func big(bots int) Ladder {
 	ids := make([]string, bots)
 	for i := range ids {
-		ids[i] = uuidV5(fmt.Sprint("bot ", i))
+		ids[i] = NameUUID(fmt.Sprint("bot ", i))
 	}
 	l := given()
 	for round := range 5 {
 		for i := 0; i+3 <= bots; i += 3 {
-			id := uuidV5(fmt.Sprint("match ", round, i))
+			id := NameUUID(fmt.Sprint("match ", round, i))
 			at := noon.Add(time.Duration(round*bots+i) * time.Millisecond)
 			l = Evolve(l, seated(id, ids[i:i+3]...), at)
 			if round == 4 && i > bots*2/3 {

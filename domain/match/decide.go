@@ -102,17 +102,24 @@ func (m *Match) CountFailedDials(counts []int, outcomes []Outcome) []int {
 // of resigned seats, up to the next decision of a seat that still plays. Settle needs
 // one outcome for each decision that Asks returns.
 func (m Match) Settle(outcomes []Outcome) ([]Event, error) {
+	_, events, err := m.Advance(outcomes)
+	return events, err
+}
+
+// Advance is like Settle. It also returns the match after the events, for a caller that
+// does not store events before it folds them.
+func (m Match) Advance(outcomes []Outcome) (Match, []Event, error) {
 	asks := m.Asks()
 	if len(asks) == 0 || len(asks) != len(outcomes) {
-		return nil, ErrStaleDecision
+		return m, nil, ErrStaleDecision
 	}
-	byID := map[int]Outcome{}
+	byID := make(map[int]Outcome, len(outcomes))
 	for _, o := range outcomes {
 		byID[o.Decision] = o
 	}
 	for _, ask := range asks {
 		if _, ok := byID[ask.ID]; !ok {
-			return nil, ErrStaleDecision
+			return m, nil, ErrStaleDecision
 		}
 	}
 	d := decider{m: m}
@@ -120,7 +127,7 @@ func (m Match) Settle(outcomes []Outcome) ([]Event, error) {
 	for !d.m.Over() && len(d.m.Asks()) == 0 {
 		d.batch(nil)
 	}
-	return d.events, nil
+	return d.m, d.events, nil
 }
 
 // Cancel returns the event that aborts a running match. The parameter why is WallClock

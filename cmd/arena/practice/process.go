@@ -1,0 +1,217 @@
+package practice
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	patience  = time.Minute           // the time in which a program must begin to listen
+	pollEvery = 10 * time.Millisecond // the pause between two attempts to connect to a program that is starting
+	stopTime  = 2 * time.Second       // how long a program may take to end after SIGTERM
+	tailSize  = 4096                  // how many bytes of its latest output a process keeps
+)
+
+// starter starts the programs of bots.
+type starter struct {
+	folder   string         // for the files with the programs' output; empty if the output is not kept
+	restarts []atomic.Int64 // by bot
+}
+
+// process is the program of one bot. It starts when it is needed, and again when it is
+// needed after it has ended. It is safe for concurrent use.
+type process struct {
+	*starter
+
+	bot    *bot
+	number int    // of the bot
+	file   string // for the output; empty if the output is not kept
+	output tail
+
+	mu  sync.Mutex // guards the fields below
+	now *program   // the latest run; nil if there is none
+	log io.WriteCloser
+}
+
+// program is one run of a process.
+type program struct {
+	cmd    *exec.Cmd
+	port   int
+	exited chan struct{} // closed once the program has ended
+}
+
+func (s *starter) newProcess(b *bot, number, worker int) *process {
+	p := &process{starter: s, bot: b, number: number}
+	if s.folder != "" {
+		p.file = filepath.Join(s.folder, fmt.Sprintf("bot-%d-worker-%d.log", number+1, worker+1))
+	}
+	return p
+}
+
+// address returns the URL of the bot once its program listens. If the program has ended,
+// address starts it again. If ctx ends, the program continues to start.
+func (p *process) address(ctx context.Context) (string, error) {
+	g, err := p.running()
+	if err != nil {
+		return "", err
+	}
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(g.port))
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
+	for {
+		var d net.Dialer
+		conn, err := d.DialContext(ctx, "tcp", address)
+		if err == nil {
+			_ = conn.Close()
+			return "http://" + address, nil
+		}
+		select {
+		case <-poll.C:
+		case <-g.exited:
+			return "", fmt.Errorf("bot %q: the program ended (%s) before it listened on port %d; %s", p.bot.spec, g.cmd.ProcessState, g.port, p.said())
+		case <-ctx.Done():
+			return "", fmt.Errorf("bot %q: the program does not listen on port %d, which replaced %s; %s", p.bot.spec, g.port, portField, p.said())
+		}
+	}
+}
+
+// said describes the program's latest output.
+func (p *process) said() string {
+	text := "it printed nothing"
+	if last := p.output.lastLine(); last != "" {
+		text = fmt.Sprintf("its last output is %q", last)
+	}
+	if p.file != "" {
+		text += ", and all of it is in " + p.file
+	}
+	return text
+}
+
+// running returns the running program, and starts one if none is running.
+func (p *process) running() (*program, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.now != nil {
+		select {
+		case <-p.now.exited:
+		default:
+			return p.now, nil
+		}
+	}
+	if p.now != nil {
+		endGroup(p.now.cmd, true) // its children may outlive it
+		p.restarts[p.number].Add(1)
+	}
+	g, err := p.start()
+	if err != nil {
+		return nil, fmt.Errorf("bot %q: %w", p.bot.spec, err)
+	}
+	p.now = g
+	return g, nil
+}
+
+// start starts the program with a free port. The caller must hold p.mu.
+func (p *process) start() (*program, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	out := io.Writer(&p.output)
+	if p.file != "" && p.log == nil {
+		if p.log, err = os.OpenFile(p.file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	if p.log != nil {
+		out = io.MultiWriter(out, p.log)
+	}
+	cmd := exec.Command("sh", "-c", strings.ReplaceAll(p.bot.command, portField, strconv.Itoa(port))) //nolint:noctx // close stops the program
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, out, time.Second
+	cmd.Env = append(os.Environ(), // a bot's settings for a real arena would reject a local match
+		"ARENA_PUBLIC_KEY="+base64.StdEncoding.EncodeToString(platformKey.Public().(ed25519.PublicKey)),
+		"ARENA_RECIPIENT="+net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	ownGroup(cmd)
+	if _, err := cmd.StdinPipe(); err != nil { // a program that reads its input learns when this process has ended
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	g := &program{cmd: cmd, port: port, exited: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait() // cmd.ProcessState contains the result
+		close(g.exited)
+	}()
+	return g, nil
+}
+
+// close ends the program and its children.
+func (p *process) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.now != nil {
+		p.now.stop()
+		p.now = nil
+	}
+	if p.log != nil {
+		_ = p.log.Close() // it is only the output of a bot
+		p.log = nil
+	}
+}
+
+func (g *program) stop() {
+	endGroup(g.cmd, false)
+	timer := time.NewTimer(stopTime)
+	defer timer.Stop()
+	select {
+	case <-g.exited:
+	case <-timer.C:
+	}
+	endGroup(g.cmd, true) // children may outlive the program
+	<-g.exited
+}
+
+// freePort returns a port of the loopback interface on which nothing listens.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not block
+	if err != nil {
+		return 0, fmt.Errorf("find a free port: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// tail keeps the end of everything that was written to it.
+type tail struct {
+	mu   sync.Mutex // guards the field below
+	text []byte
+}
+
+// Write implements io.Writer.
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, b...)
+	t.text = t.text[max(0, len(t.text)-tailSize):]
+	return len(b), nil
+}
+
+// lastLine returns the last line that is not empty.
+func (t *tail) lastLine() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := strings.TrimSpace(string(t.text))
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
