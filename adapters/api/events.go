@@ -119,8 +119,8 @@ type eventFeed struct {
 // events.
 func (f *eventFeed) Take() (records [][]byte, more <-chan struct{}, ended bool) {
 	more = f.events.Changed() // before the read, so that no change is missed
-	refused := f.admit()
 	list, err := f.events.Events(f.ownerID, f.n, eventsAtOnce)
+	refused := f.admit() // after the read, so that it sees a revocation before these events
 	idle := len(list) == 0 && f.first == nil
 	switch {
 	case err != nil, refused != nil && !idle, refused != nil && !errors.Is(refused, eventstore.ErrUnavailable):
