@@ -96,12 +96,12 @@ func (s *testArena) as(o *demo.Owner) []string {
 	return []string{"--arena", s.base(), "--key", file, "--key-id", o.KeyID}
 }
 
-// The method told() requires that the owner's events include one about a bot, with the
-// given type and time.
-func (a *ailing) told(kind string, b rest.Bot, at string) {
-	a.t.Helper()
-	p := launch(a.t, append([]string{"follow", "--all", "--json"}, a.as(a.owner)...)...)
-	p.await(fmt.Sprintf(`"type":"%s","at":"%s","botId":"%s"`, regexp.QuoteMeta(kind), regexp.QuoteMeta(at), b.ID))
+// The method told() requires that the events of an owner include one about a bot. The
+// event has the given type, and the time since when the bot is in its state.
+func (s *testArena) told(o *demo.Owner, kind string, b rest.Bot) {
+	s.t.Helper()
+	p := launch(s.t, append([]string{"follow", "--all", "--json"}, s.as(o)...)...)
+	p.await(fmt.Sprintf(`"type":"%s","at":"%s","botId":"%s"`, regexp.QuoteMeta(kind), regexp.QuoteMeta(b.Health.Since), b.ID))
 	p.end(syscall.SIGTERM)
 }
 
@@ -162,8 +162,8 @@ func TestFailingBotsAreShown(t *testing.T) {
 	require.Equal(t, len(played), dead.Health.Recent.Missed)
 	require.Equal(t, []int{3 * len(played), len(played), 0}, []int{striking.Health.Recent.Strikes, striking.Health.Recent.Resigned, striking.Health.Recent.Missed})
 	require.Equal(t, "paused", striking.Seating.State)
-	a.told("bot.unreachable", dead, dead.Health.Since)
-	a.told("bot.failing", striking, striking.Health.Since)
+	a.told(a.owner, "bot.unreachable", dead)
+	a.told(a.owner, "bot.failing", striking)
 	page := a.dashboard()
 	for _, b := range []rest.Bot{dead, striking} {
 		e := b.Health.LastError
@@ -200,7 +200,7 @@ func TestFailingBotsAreShown(t *testing.T) {
 	}
 	for _, name := range []string{"dead", "striking"} {
 		b := a.becomes(name, "ok")
-		a.told("bot.recovered", b, b.Health.Since)
+		a.told(a.owner, "bot.recovered", b)
 	}
 	require.Contains(t, a.dashboard(), ">ok</span>")
 }

@@ -30,6 +30,8 @@ import (
 
 // In REST, on the dashboard, on the page of the log and in the output of the command,
 // the owner of a broken bot finds a sentence that names the cause and no other cause.
+// A bot that the arena cannot reach is unreachable in its first match. Any other broken
+// bot is failing at the end of its second match. The owner's events say so too.
 func TestOwnersSeeWhyTheirBotsFail(t *testing.T) {
 	t.Parallel()
 	c := newCertificates(t)
@@ -46,60 +48,60 @@ func TestOwnersSeeWhyTheirBotsFail(t *testing.T) {
 		return b
 	}
 	tables := tablesOfCauses(tlsBot, func(*testing.T, *testBot) { shown.Store(c.expired) })
-
-	s := newTestArena(t, "--tick", "1h", "--rest-standard", "1h", "--decision-standard", faultyDecision.String())
-	s.env = []string{"SSL_CERT_FILE=" + c.file}
-	s.start("--no-play")
-	var causes []cause
-	nth, broken := map[string]int{}, map[string]*testBot{}
-	for i, table := range tables {
-		var late *lateBot
-		for _, f := range table {
-			b := f.bot(t)
-			if f.lateness > 0 {
-				late = &lateBot{f.lateness, make(chan struct{}), make(chan struct{})}
-				b.conduct = late.answer
-			}
-			nth[f.name], broken[f.name] = len(s.players), b
-			s.join(b)
-			causes = append(causes, f)
-		}
-		for n := range 4 - len(table) {
-			good := newTestBot(t, fmt.Sprintf("good bot %d at table %d", n+1, i+1))
-			if late != nil {
-				good.hold = late.await
-			}
-			s.join(good)
-		}
-	}
-	s.stop()
-	for _, f := range causes {
-		if f.breaks != nil {
-			f.breaks(t, broken[f.name])
-		}
-	}
-	s.start() // the first tick fills tables in the order of registration
-	s.finish(len(tables))
-	played := map[string]matches.Summary{} // by the name of a bot
-	for _, m := range s.list(matches.Completed) {
-		for _, p := range m.Players {
-			played[p.BotName] = m
-		}
-	}
-	var readers []*logReader
-	for n := range s.owners {
-		readers = append(readers, newLogReader(s, n))
-	}
-	for _, f := range causes {
-		t.Run(f.name, func(t *testing.T) {
-			m := played[f.name]
-			for _, p := range m.Players {
-				if p.BotName == f.name {
-					readers[nth[f.name]/5].requireCause(t, f, causes, p.BotID, m.ID)
-				}
+	all := slices.Concat(tables...)
+	for _, table := range tables {
+		t.Run("table of "+table[0].name, func(t *testing.T) {
+			t.Parallel()
+			s := newTestArena(t, "--rest-standard", "0s", "--decision-standard", faultyDecision.String())
+			s.env = []string{"SSL_CERT_FILE=" + c.file}
+			played := s.playTwice(t, table)
+			reader := newLogReader(s, 0)
+			for _, f := range table {
+				t.Run(f.name, func(t *testing.T) {
+					i := slices.IndexFunc(played[1].Players, func(p matches.Player) bool { return p.BotName == f.name })
+					bot := reader.requireCause(t, f, all, played[1].Players[i].BotID, played)
+					s.told(s.owners[0], "bot."+bot.Health.State, bot)
+				})
 			}
 		})
 	}
+}
+
+// playTwice registers the bots of a table. It then breaks the bots that have a cause to
+// fail, and plays two matches, which it returns in the order of play.
+func (s *testArena) playTwice(t *testing.T, table []cause) []matches.Summary {
+	s.t.Helper()
+	s.start("--no-play")
+	var late *lateBot
+	for _, f := range table {
+		b := f.bot(t)
+		if f.lateness > 0 {
+			late = &lateBot{by: f.lateness}
+			b.conduct = late.answer
+		}
+		s.join(b)
+	}
+	for n := range 4 - len(table) {
+		good := newTestBot(t, fmt.Sprint("good bot ", n+1))
+		if late != nil {
+			good.hold = late.await
+		}
+		s.join(good)
+	}
+	for i, f := range table {
+		if f.breaks != nil {
+			f.breaks(t, s.players[i])
+		}
+	}
+	for n := range 2 {
+		s.stop()
+		s.start("--tick", "1h") // the first tick, at the start, seats the only table
+		s.finish(n + 1)
+	}
+	played := s.list(matches.Completed)
+	slices.Reverse(played)
+	require.Len(s.t, played, 2)
+	return played
 }
 
 // logReader is an owner who reads the dashboard and decision logs in a browser, over
@@ -141,8 +143,11 @@ func (o *logReader) get(t *testing.T, path string) []byte {
 	return a.Body
 }
 
-func (o *logReader) requireCause(t *testing.T, f cause, all []cause, botID, matchID string) {
+// requireCause requires that everything that the owner can see about the bot's second
+// match names the cause. It returns the bot.
+func (o *logReader) requireCause(t *testing.T, f cause, all []cause, botID string, played []matches.Summary) rest.Bot {
 	t.Helper()
+	matchID := played[1].ID
 	var listed rest.Decisions
 	require.NoError(t, json.Unmarshal(o.get(t, "/bots/"+botID+"/matches/"+matchID+"/decisions"), &listed))
 	strikes := 0
@@ -162,12 +167,18 @@ func (o *logReader) requireCause(t *testing.T, f cause, all []cause, botID, matc
 	for line := range bytes.Lines(o.get(t, "/bots/"+botID+"/decisions")) {
 		var d rest.BotDecision
 		require.NoError(t, json.Unmarshal(line, &d))
-		require.Equal(t, matchID, d.MatchID)
-		lines = append(lines, d.Decision)
+		if d.MatchID == matchID {
+			lines = append(lines, d.Decision)
+		}
 	}
 	require.Equal(t, listed.Decisions, lines)
 	last := listed.Decisions[slices.IndexFunc(listed.Decisions, func(d rest.Decision) bool { return d.Strikes == match.MaxStrikes })]
-	o.requireLatestError(t, f, all, botID, fmt.Sprintf("/watch/%s#%d", matchID, last.Seq))
+	bot := o.requireHealth(t, f, all, botID, fmt.Sprintf("/watch/%s#%d", matchID, last.Seq))
+	if bot.Health.State == string(health.Unreachable) {
+		require.Less(t, bot.Health.Since, *played[0].EndedAt)
+	} else {
+		require.GreaterOrEqual(t, bot.Health.Since, *played[1].EndedAt)
+	}
 
 	f.requireOnly(t, "the page", html.UnescapeString(string(o.get(t, "/bot/"+botID+"/log/"+matchID))), all)
 	command := launchIn(t, processOptions{env: o.env}, append([]string{"bots", "log", f.name, "--failed"}, o.flags...)...)
@@ -175,32 +186,32 @@ func (o *logReader) requireCause(t *testing.T, f cause, all []cause, botID, matc
 	printed := command.out.String()
 	f.requireOnly(t, "arena bots log", printed, all)
 	require.Equal(t, match.MaxStrikes, strings.Count(printed, "The arena played "))
+	return bot
 }
 
-// requireLatestError requires that the bot's card on the dashboard, the page that
-// manages the bot, and GET /bots/{id} name the cause, and lead to the given moment. They
-// also show the state: if no connection could be opened, the bot is unreachable.
-func (o *logReader) requireLatestError(t *testing.T, f cause, all []cause, botID, moment string) {
+// requireHealth requires that the bot's card on the dashboard, the page that manages the
+// bot, and GET /bots/{id} show the bot's state and name the cause, and that they lead to
+// the given moment. It returns the bot.
+func (o *logReader) requireHealth(t *testing.T, f cause, all []cause, botID, moment string) (b rest.Bot) {
 	t.Helper()
-	var b rest.Bot
-	eventually(t, "the health shows the third strike", func() bool {
+	state := string(health.Failing)
+	if f.breaks != nil || f.instead != nil {
+		state = string(health.Unreachable)
+	}
+	eventually(t, "the health shows the second match", func() bool {
 		require.NoError(t, json.Unmarshal(o.get(t, "/bots/"+botID), &b))
 		e := b.Health.LastError
-		return e != nil && fmt.Sprintf("/watch/%s#%d", e.MatchID, e.Seq) == moment && (e.Code == match.CodeLate) == (f.lateness > 0)
+		return b.Health.State == state && b.Health.Recent.Matches == 2 && e != nil &&
+			fmt.Sprintf("/watch/%s#%d", e.MatchID, e.Seq) == moment && (e.Code == match.CodeLate) == (f.lateness > 0)
 	})
 	f.requireOnly(t, "GET /bots/{id}", b.Health.LastError.Message, all)
-	state := health.OK // failing needs a second match
-	if f.breaks != nil || f.instead != nil {
-		state = health.Unreachable
-	}
-	require.EqualValues(t, state, b.Health.State)
-	recent := b.Health.Recent
-	require.Equal(t, []int{1, match.MaxStrikes, 1}, []int{recent.Matches, recent.Strikes, recent.Resigned})
+	require.Equal(t, []int{2 * match.MaxStrikes, 2}, []int{b.Health.Recent.Strikes, b.Health.Recent.Resigned})
 
 	dashboard := html.UnescapeString(string(o.get(t, "/dashboard")))
 	_, card, found := strings.Cut(dashboard, `<a class="name" href="/dashboard/bots/`+botID+`">`)
 	require.True(t, found)
 	card, _, _ = strings.Cut(card, "</li>")
+	require.Contains(t, card, ">"+state+"</span>")
 	for where, text := range map[string]string{
 		"the dashboard":         card,
 		"the bot's manage page": html.UnescapeString(string(o.get(t, "/dashboard/bots/"+botID))),
@@ -208,4 +219,5 @@ func (o *logReader) requireLatestError(t *testing.T, f cause, all []cause, botID
 		f.requireOnly(t, where, text, all)
 		require.Contains(t, text, `<a href="`+moment+`">`, where)
 	}
+	return b
 }

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -100,35 +101,32 @@ func outOfRange(d decision) string {
 	return fmt.Sprintf(`{"id":%d,"action":%s}`, d.ID, action)
 }
 
-// lateBot answers each decision late. It closes b.asked when it gets its last request,
-// and b.sent when it has sent its last answer.
+// lateBot answers each decision late. It holds the lock busy from its last request in a
+// match until it has sent the answer.
 type lateBot struct {
-	by          time.Duration
-	asked, sent chan struct{}
+	by   time.Duration
+	busy sync.RWMutex
 }
 
 func (b *lateBot) answer(ctx context.Context, conn *websocket.Conn, d decision) error {
 	last := d.number == match.MaxStrikes
+	if last {
+		b.busy.Lock()
+	}
 	time.AfterFunc(time.Duration(d.DeadlineMs)*time.Millisecond+b.by, func() {
 		_ = conn.Write(ctx, websocket.MessageText, d.answer) // if it is lost, the log does not show it
 		if last {
-			close(b.sent)
+			b.busy.Unlock()
 		}
 	})
-	if last {
-		close(b.asked)
-	}
 	return nil
 }
 
 // await delays another bot at the table until the late answers have been sent, so that
 // the match does not end earlier.
 func (b *lateBot) await(*match.Request) {
-	select {
-	case <-b.asked:
-		<-b.sent
-	default:
-	}
+	b.busy.RLock()
+	defer b.busy.RUnlock()
 }
 
 // certificates holds a valid and an expired certificate of a server.
