@@ -5,7 +5,6 @@
 package housebot
 
 import (
-	"bytes"
 	"context"
 	"crypto/ed25519"
 	"crypto/hmac"
@@ -162,35 +161,18 @@ func (s *server) reply(ctx context.Context, conn *websocket.Conn, player *Player
 	if err != nil {
 		return err
 	}
-	if err := pause(ctx, min(s.Think, time.Duration(req.DeadlineMs)*time.Millisecond/2)); err != nil {
-		return err
+	think := time.NewTimer(min(s.Think, time.Duration(req.DeadlineMs)*time.Millisecond/2))
+	defer think.Stop()
+	select {
+	case <-think.C:
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 	return conn.Write(ctx, websocket.MessageText, answer)
 }
 
-// pause waits for d, unless ctx ends first. It starts no timer if there is no time to
-// wait, because even a short one would delay every answer.
-func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // Player plays one match for a house bot, without a socket.
-type Player struct {
-	strategy strategy
-
-	layout []byte          // the hexes and ports of the latest decoded board, as they stand in a frame
-	board  match.BoardData // the same, decoded
-}
+type Player struct{ strategy strategy }
 
 // NewPlayer returns a player that decides like the house bot with the given name, which
 // must be in Names. The seed and the match id determine the player's random choices.
@@ -204,7 +186,7 @@ func NewPlayer(name string, seed uint64, matchID string) (*Player, error) {
 func newPlayer(name string, seed uint64, matchID string) *Player {
 	hash := fnv.New64a()
 	_, _ = io.WriteString(hash, matchID) // never fails
-	return &Player{strategy: strategies[name](rand.New(rand.NewPCG(seed, hash.Sum64())))}
+	return &Player{strategies[name](rand.New(rand.NewPCG(seed, hash.Sum64())))}
 }
 
 // Answer takes a frame with a request, and returns the frame with the answer.
@@ -214,33 +196,10 @@ func (p *Player) Answer(frame []byte) ([]byte, error) {
 }
 
 func (p *Player) answer(frame []byte) (req match.Request, answer []byte, err error) {
-	if err := p.decode(frame, &req); err != nil {
+	if err := json.Unmarshal(frame, &req); err != nil {
 		return req, nil, fmt.Errorf("decode the request: %w", err)
 	}
 	return req, p.AnswerRequest(&req), nil
-}
-
-// decode decodes a request. The hexes and the ports are half of every request and do not
-// change during a match, so decode skips them if they are known. A string of a frame
-// cannot contain their bytes, because quotes in a string are escaped.
-func (p *Player) decode(frame []byte, req *match.Request) error {
-	if at := bytes.Index(frame, p.layout); len(p.layout) > 0 && at >= 0 {
-		if err := json.Unmarshal(slices.Concat(frame[:at], frame[at+len(p.layout):]), req); err != nil {
-			return err
-		}
-		req.View.Board.Hexes, req.View.Board.Ports = p.board.Hexes, p.board.Ports
-		return nil
-	}
-	if err := json.Unmarshal(frame, req); err != nil {
-		return err
-	}
-	p.layout, p.board = nil, req.View.Board
-	if at := bytes.Index(frame, []byte(`"hexes":[`)); at >= 0 {
-		if end := bytes.Index(frame[at:], []byte(`"bandit":`)); end >= 0 {
-			p.layout = bytes.Clone(frame[at : at+end])
-		}
-	}
-	return nil
 }
 
 // AnswerRequest is like Answer, but takes a request that is not encoded. It does not

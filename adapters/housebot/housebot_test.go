@@ -1,7 +1,6 @@
 package housebot
 
 import (
-	"bytes"
 	"context"
 	"crypto/ed25519"
 	"encoding/base64"
@@ -186,36 +185,4 @@ func TestServer(t *testing.T) {
 
 	_, err = Handler(Options{Name: "cheater"})
 	require.ErrorContains(t, err, "greedy, random")
-}
-
-// A player decodes every request completely, although it skips a known board. Talk
-// cannot look like a board.
-func TestDecodeSkipsOnlyAKnownBoard(t *testing.T) {
-	skipped := 0
-	p := newPlayer("greedy", 1, "match")
-	for game := range byte(2) { // the second game has another board
-		m, _ := matchtest.Start(seed.Seed{game, 9}, 3)
-		for range 40 {
-			var outcomes []match.Outcome
-			for _, d := range m.Asks() {
-				want := m.Request(d)
-				want.View.TalkLog = append(want.View.TalkLog, match.TableTalk{Message: `"hexes":[],"ports":[],"bandit":1`})
-				frame := want.AppendJSON(nil)
-				known := len(p.layout) > 0 && bytes.Contains(frame, p.layout)
-				if known {
-					skipped++
-				}
-				var got, whole match.Request
-				require.NoError(t, p.decode(frame, &got))
-				require.NoError(t, json.Unmarshal(frame, &whole))
-				require.Equal(t, whole, got)
-				outcomes = append(outcomes, match.Outcome{Decision: d.ID, Frame: p.AnswerRequest(&got)})
-			}
-			events, err := m.Settle(outcomes)
-			require.NoError(t, err)
-			m = match.EvolveAll(m, events)
-		}
-	}
-	require.Greater(t, skipped, 70)
-	require.Error(t, p.decode([]byte(`{"id":"x"}`), new(match.Request)))
 }
