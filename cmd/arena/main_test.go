@@ -11,9 +11,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
 
+	"hexarena/domain/ladder"
 	"hexarena/eventstore/logtest"
 )
 
@@ -100,4 +103,14 @@ func beArena() {
 		panic(err)
 	}
 	main()
+}
+
+// Without flags, the clocks of an arena are those of package ladder.
+func TestDefaultClocks(t *testing.T) {
+	c, _, err := parsed([]string{"serve"})
+	require.NoError(t, err)
+	decision, wall := ladder.Clocks(ladder.Standard)
+	require.Equal(t, []time.Duration{decision, wall}, []time.Duration{c.DecisionStandard, c.WallStandard})
+	decision, wall = ladder.Clocks(ladder.Parley)
+	require.Equal(t, []time.Duration{decision, wall}, []time.Duration{c.DecisionParley, c.WallParley})
 }

@@ -30,6 +30,15 @@ var Modes = []string{Standard, Parley}
 // IsMode reports whether mode is one of Modes.
 func IsMode(mode string) bool { return slices.Contains(Modes, mode) }
 
+// Clocks returns the time limit for one decision in a mode, and the playing time after
+// which a match is aborted (docs/rules.md, "The clocks"). An arena may have other limits.
+func Clocks(mode string) (decision, wall time.Duration) {
+	if mode == Parley {
+		return time.Minute, 3 * time.Hour
+	}
+	return 5 * time.Second, 10 * time.Minute
+}
+
 // StreamPrefix begins the name of every ladder's stream.
 const StreamPrefix = "ladder-"
 

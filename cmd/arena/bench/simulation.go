@@ -107,18 +107,14 @@ type simulatedMatch struct {
 	expected eventstore.Expected
 }
 
-// simulatedDeadlines holds the deadlines of each mode.
-var simulatedDeadlines = map[string]match.Deadlines{
-	ladder.Standard: {DecisionMs: 5000, WallMs: 600_000},
-	ladder.Parley:   {DecisionMs: 60_000, WallMs: 10_800_000},
-}
-
 func newSimulatedMatch(s ladder.Seating, bots map[string]match.Seat, began time.Time) *simulatedMatch {
 	server := seed.Server(seedKey, s.MatchID)
+	decision, wall := ladder.Clocks(s.Mode)
 	m := &simulatedMatch{
 		seating: match.Seating{
 			MatchID: s.MatchID, Mode: s.Mode, Table: match.Table{Revision: s.Revision, Index: s.Index, SeedKey: s.SeedKey},
-			Commitment: s.Commitment, Nonces: make([]string, len(s.Bots)), Deadlines: simulatedDeadlines[s.Mode],
+			Commitment: s.Commitment, Nonces: make([]string, len(s.Bots)),
+			Deadlines: match.Deadlines{DecisionMs: decision.Milliseconds(), WallMs: wall.Milliseconds()},
 		},
 		state: match.New(server),
 		rng:   rand.New(rand.NewPCG(uint64(server[0])<<8|uint64(server[1]), s.Revision)),

@@ -123,11 +123,11 @@ func (c *playCmd) open() (*playRun, []tournament.Outcome, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	limits := map[string][2]time.Duration{ladder.Standard: {5 * time.Second, 10 * time.Minute}, ladder.Parley: {time.Minute, 3 * time.Hour}}[c.Mode]
+	decision, wall := ladder.Clocks(c.Mode)
 	r := &playRun{standings: tournament.NewStandings(len(bots)), ended: map[int]bool{}}
 	r.series = series{
 		plan: tournament.Plan{Bots: len(bots), Rotate: c.Seats == rotateSeats}, bots: bots, mode: c.Mode,
-		decision: cmp.Or(c.Decision, limits[0]), wall: cmp.Or(c.Wall, limits[1]), parallel: cmp.Or(c.Parallel, runtime.NumCPU()),
+		decision: cmp.Or(c.Decision, decision), wall: cmp.Or(c.Wall, wall), parallel: cmp.Or(c.Parallel, runtime.NumCPU()),
 		logger: slog.New(slog.DiscardHandler), starter: &starter{restarts: make([]atomic.Int64, len(bots))},
 	}
 	if err := c.chooseSeeds(&r.plan); err != nil {
