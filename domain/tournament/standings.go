@@ -187,10 +187,16 @@ func (s *Standings) Completed() int { return len(s.results) }
 
 // Strikes returns the number of strikes of all bots.
 func (s *Standings) Strikes() (total int) {
-	for _, row := range s.rows {
-		for _, n := range row.Strikes {
-			total += n
-		}
+	for i := range s.rows {
+		total += s.rows[i].StrikeCount()
+	}
+	return total
+}
+
+// StrikeCount returns the number of the bot's strikes, whatever their reasons.
+func (r *Row) StrikeCount() (total int) {
+	for _, n := range r.Strikes {
+		total += n
 	}
 	return total
 }

@@ -71,17 +71,18 @@ func TestStandings(t *testing.T) {
 	require.Less(t, last.RatingLow, last.RatingHigh)
 }
 
-// The percentiles of counted times are those of the list of all times.
-func TestLatencyPercentiles(t *testing.T) {
-	l := tournament.Latency{5: 3, 1: 90, 200: 1, 7: 6}
-	var sorted []int64
-	for _, value := range []int64{1, 5, 7, 200} {
-		for range l[value] {
-			sorted = append(sorted, value)
-		}
-	}
-	for p := range 101 {
-		require.Equal(t, tournament.Percentile(sorted, float64(p)), l.Percentile(float64(p)), "p%d", p)
-	}
+func TestLatencyPercentile(t *testing.T) {
 	require.Zero(t, tournament.Latency{}.Percentile(50))
+	require.Equal(t, int64(7), tournament.Latency{7: 1}.Percentile(99))
+	thousand := tournament.Latency{}
+	for ms := range int64(1000) {
+		thousand[ms+1] = 1
+	}
+	for p, want := range map[float64]int64{0: 1, 0.1: 1, 0.11: 2, 50: 500, 50.01: 501, 99: 990, 99.9: 999, 100: 1000} {
+		require.Equal(t, want, thousand.Percentile(p), "%v %%", p)
+	}
+	counted := tournament.Latency{5: 3, 1: 90, 200: 1, 7: 6}
+	for p, want := range map[float64]int64{0: 1, 90: 1, 91: 5, 93: 5, 94: 7, 99: 7, 100: 200} {
+		require.Equal(t, want, counted.Percentile(p), "%v %%", p)
+	}
 }

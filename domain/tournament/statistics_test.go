@@ -32,20 +32,6 @@ func TestWilson(t *testing.T) {
 	require.InDelta(t, 0.3662, high, 5e-5)
 }
 
-func TestPercentile(t *testing.T) {
-	require.Zero(t, tournament.Percentile(nil, 50))
-	require.Equal(t, int64(7), tournament.Percentile([]int64{7}, 99))
-	var thousand []int64
-	for i := range int64(1000) {
-		thousand = append(thousand, i+1)
-	}
-	for p, want := range map[float64]int64{0: 1, 0.1: 1, 0.11: 2, 50: 500, 50.01: 501, 99: 990, 99.9: 999, 100: 1000} {
-		require.Equal(t, want, tournament.Percentile(thousand, p), "%v %%", p)
-	}
-	require.Equal(t, int64(2), tournament.Percentile([]int64{1, 2, 3}, 50))
-	require.Equal(t, int64(3), tournament.Percentile([]int64{1, 2, 3}, 99))
-}
-
 // order returns a result without ties.
 func order(bots ...int) tournament.Result {
 	r := tournament.Result{Bots: bots}

@@ -7,11 +7,9 @@ import (
 	"io"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/alecthomas/kong"
-	"golang.org/x/sync/errgroup"
 
 	"hexarena/cmd/arena/progress"
 	"hexarena/domain/tournament"
@@ -167,33 +165,24 @@ func (r *compareRun) play(ctx context.Context, errOut io.Writer) error {
 	defer func() { r.took = time.Since(begun) }()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	var next atomic.Int64
-	g, ctx := errgroup.WithContext(ctx)
-	for i := range r.sides[tournament.Old].parallel {
-		g.Go(func() error {
-			w := r.newWorkers(i)
-			defer w.close()
-			for ctx.Err() == nil {
-				n := int(next.Add(1)) - 1
-				number, version := n/2, n%2
-				if number >= r.sides[version].plan.Matches() {
-					return nil
-				}
-				if r.sides[version].ended[number] {
-					continue
-				}
-				m, err := w[version].play(ctx, r.sides[version].plan.Match(number))
-				if err == nil {
-					err = r.add(version, m, p, stop)
-				}
-				if err != nil {
-					return err
-				}
+	err := inTurn(ctx, r.sides[tournament.Old].parallel, func(number int) (job, func()) {
+		w := r.newWorkers(number)
+		return func(ctx context.Context, n int) (bool, error) {
+			number, version := n/2, n%2
+			side := r.sides[version]
+			if number >= side.plan.Matches() {
+				return false, nil
 			}
-			return ctx.Err()
-		})
-	}
-	err := g.Wait()
+			if side.ended[number] {
+				return true, nil
+			}
+			m, err := w[version].play(ctx, side.plan.Match(number))
+			if err == nil {
+				err = r.add(version, m, p, stop)
+			}
+			return true, err
+		}, w.close
+	})
 	if r.duel.Comparison.Verdict() != tournament.Open {
 		return nil
 	}

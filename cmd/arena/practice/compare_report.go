@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"hexarena/domain/tournament"
 )
@@ -64,11 +63,7 @@ func (r compareReport) print(out io.Writer, asJSON bool) error {
 		return json.NewEncoder(out).Encode(r)
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s\n\n%d blocks of %d + %d %s matches, seed %s", r.sentence(), r.Blocks, r.BlockSize, r.BlockSize, r.Mode, r.Seed)
-	if r.Seconds > 0 && r.PerSecond > 0 {
-		fmt.Fprintf(&text, " (%s, %.1f matches/s)", time.Duration(r.Seconds*float64(time.Second)).Round(100*time.Millisecond), r.PerSecond)
-	}
-	fmt.Fprint(&text, "\n\n")
+	fmt.Fprintf(&text, "%s\n\n%d blocks of %d + %d %s matches, seed %s%s\n\n", r.sentence(), r.Blocks, r.BlockSize, r.BlockSize, r.Mode, r.Seed, pace(r.Seconds, r.PerSecond))
 	r.printBots(&text)
 	for version, t := range r.tables {
 		var lines strings.Builder
@@ -104,13 +99,9 @@ func (r compareReport) printBots(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "version\tbot\tmatches\twins\t95 %\tplace\tpoints\tstrikes\tdefaults\tp50\tp99")
 	for version, b := range []botReport{r.Old[0], r.New[0]} {
-		strikes := 0
-		for _, n := range b.Strikes {
-			strikes += n
-		}
 		fmt.Fprintf(w, "%s\t%s\t%d\t%.1f %%\t%.1f to %.1f %%\t%.2f\t%.2f\t%d\t%d\t%d ms\t%d ms\n",
 			strings.ToUpper(versions[version]), b.Name, b.Matches, percent(b.Wins, b.Matches), 100*b.WinLow, 100*b.WinHigh,
-			b.MeanPlacement, b.MeanPoints, strikes, b.Defaults, b.LatencyP50Ms, b.LatencyP99Ms)
+			b.MeanPlacement, b.MeanPoints, b.StrikeCount(), b.Defaults, b.LatencyP50Ms, b.LatencyP99Ms)
 	}
 	_ = w.Flush() // writing to memory does not fail
 }

@@ -1,7 +1,8 @@
 // Package practice implements the commands with which authors improve bots on their own
-// machine, without an arena: `arena play` and `arena compare`. The matches use the rules, the referee and
-// the protocol of an arena. Their logs are in memory. Nothing is stored unless a flag
-// asks for it. Package domain/tournament plans the matches and sums up the results.
+// machine, without an arena: `arena play` and `arena compare`. The matches use the rules,
+// the referee and the protocol of an arena. Their logs are in memory. Nothing is stored
+// unless a flag asks for it. Package domain/tournament plans the matches and sums up the
+// results.
 package practice
 
 // Cmds are the commands for practice.

@@ -41,7 +41,7 @@ type process struct {
 	output tail
 
 	mu  sync.Mutex // guards the fields below
-	now *program   // the latest run; nil if there is none
+	now *program   // the latest run; nil before the first
 	log io.WriteCloser
 }
 

@@ -74,23 +74,24 @@ func (r report) printHead(w io.Writer) {
 		seed = fmt.Sprintf("%d seeds from a file", len(r.Seeds))
 	}
 	fmt.Fprintf(w, "%d %s matches in blocks of %d, %s", r.Matches, r.Mode, r.blockSize, seed)
-	if r.Seconds > 0 && r.PerSecond > 0 {
-		fmt.Fprintf(w, " (%s, %.1f matches/s)", time.Duration(r.Seconds*float64(time.Second)).Round(100*time.Millisecond), r.PerSecond)
+	fmt.Fprintf(w, "%s\n\n", pace(r.Seconds, r.PerSecond))
+}
+
+// pace describes how fast a run was. It returns "" if the run played no match.
+func pace(seconds, perSecond float64) string {
+	if perSecond == 0 {
+		return ""
 	}
-	fmt.Fprint(w, "\n\n")
+	return fmt.Sprintf(" (%s, %.1f matches/s)", time.Duration(seconds*float64(time.Second)).Round(100*time.Millisecond), perSecond)
 }
 
 func (r report) printBots(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "bot\tmatches\twins\t95 %\tplace\tpoints\trating\t95 %\tstrikes\tdefaults\tp50\tp99")
 	for _, b := range r.Bots {
-		strikes := 0
-		for _, n := range b.Strikes {
-			strikes += n
-		}
 		fmt.Fprintf(w, "%s\t%d\t%.1f %%\t%.1f to %.1f %%\t%.2f\t%.2f\t%+.0f\t%+.0f to %+.0f\t%d\t%d\t%d ms\t%d ms\n",
 			b.Name, b.Matches, percent(b.Wins, b.Matches), 100*b.WinLow, 100*b.WinHigh, b.MeanPlacement, b.MeanPoints,
-			b.Rating, b.RatingLow, b.RatingHigh, strikes, b.Defaults, b.LatencyP50Ms, b.LatencyP99Ms)
+			b.Rating, b.RatingLow, b.RatingHigh, b.StrikeCount(), b.Defaults, b.LatencyP50Ms, b.LatencyP99Ms)
 	}
 	_ = w.Flush() // writing to memory does not fail
 }

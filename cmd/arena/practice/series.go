@@ -59,25 +59,39 @@ type played struct {
 // several matches at the same time. After the first error, or if ctx ends, it stops. The
 // matches that were in progress then have no result.
 func (s *series) play(ctx context.Context, skip func(number int) bool, done func(played) error) error {
+	return inTurn(ctx, s.parallel, func(number int) (job, func()) {
+		w := s.newWorker(number)
+		return func(ctx context.Context, n int) (bool, error) {
+			if n >= s.plan.Matches() {
+				return false, nil
+			}
+			if skip(n) {
+				return true, nil
+			}
+			p, err := w.play(ctx, s.plan.Match(n))
+			if err == nil {
+				err = done(p)
+			}
+			return true, err
+		}, w.close
+	})
+}
+
+// job does the nth piece of work. It returns false if there are only n pieces.
+type job func(ctx context.Context, n int) (more bool, err error)
+
+// inTurn does the pieces of work 0, 1, 2, … with several workers at the same time, until
+// no piece is left. It calls begin once for each worker, and the returned function end
+// when the worker has finished. After the first error, or if ctx ends, it stops.
+func inTurn(ctx context.Context, workers int, begin func(worker int) (do job, end func())) error {
 	var next atomic.Int64
 	g, ctx := errgroup.WithContext(ctx)
-	for i := range s.parallel {
+	for i := range workers {
 		g.Go(func() error {
-			w := s.newWorker(i)
-			defer w.close()
+			do, end := begin(i)
+			defer end()
 			for ctx.Err() == nil {
-				number := int(next.Add(1)) - 1
-				if number >= s.plan.Matches() {
-					return nil
-				}
-				if skip(number) {
-					continue
-				}
-				p, err := w.play(ctx, s.plan.Match(number))
-				if err == nil {
-					err = done(p)
-				}
-				if err != nil {
+				if more, err := do(ctx, int(next.Add(1))-1); !more || err != nil {
 					return err
 				}
 			}
