@@ -72,7 +72,7 @@ type botHealth struct {
 	now domain.Bot // set by current
 }
 
-// about returns the kind of the email about the state. It is empty if there is none.
+// about returns the kind of the email about the state, or "" if no email is about it.
 func (t *botHealth) about() string {
 	switch t.State {
 	case domain.Failing:

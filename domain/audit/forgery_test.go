@@ -38,7 +38,7 @@ func (f forged) is(i int, k string) bool {
 	return i >= 0 && i < len(f.replay()) && f.event(i)["kind"] == k
 }
 
-// find returns the index of the first event of the given kind, or -1 if there is none.
+// find returns the index of the first event of the given kind, or -1 if no event has it.
 // If fits is not nil, find skips each event for whose data fits() returns false.
 func (f forged) find(kind string, fits func(d object) bool) int {
 	return slices.IndexFunc(f.replay(), func(e any) bool {

@@ -66,7 +66,7 @@ func (w *actionWriter) name(name string) {
 	w.b = append(append(append(w.b, '"'), name...), '"', ':')
 }
 
-// id appends a hex, a vertex, an edge or a seat, unless there is none.
+// id appends a hex, a vertex, an edge or a seat. It skips board.None.
 func (w *actionWriter) id(name string, id uint8) {
 	if id != board.None {
 		w.name(name)

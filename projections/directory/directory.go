@@ -29,7 +29,7 @@ type Bot struct {
 	StatusChanged time.Time // when Active last changed
 	NoticeOwed    bool      // whether the arena paused the bot for misses, but has not recorded an email to the owner yet
 
-	Trial        string    // id of the trial that has been ordered and has not ended; empty if there is none
+	Trial        string    // id of the ordered trial that has not ended yet, or empty
 	TrialOrdered time.Time // when the trial was ordered
 }
 
