@@ -163,6 +163,6 @@ func printHistory(w io.Writer, h rest.BotHistory) {
 		if p.RatingBefore != nil && p.RatingAfter != nil {
 			rating += fmt.Sprintf(" (%+.1f)", *p.RatingAfter-*p.RatingBefore)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", client.OneLine(p.EndedAt), client.OneLine(p.MatchID), result, rating, p.Mark())
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", minuteOf(p.EndedAt), client.OneLine(p.MatchID), result, rating, p.Mark())
 	}
 }
