@@ -191,13 +191,7 @@ func TestFailingBotsAreShown(t *testing.T) {
 	a.stop()
 
 	a.start()
-	for _, o := range a.owners {
-		var list rest.Bots
-		a.must(o.Call(t.Context(), http.MethodGet, "/bots", nil, &list))
-		for _, b := range list.Bots {
-			a.must(o.Call(t.Context(), http.MethodPatch, "/bots/"+b.ID, rest.BotPatch{Status: new("active")}, nil))
-		}
-	}
+	a.setStatus("active")
 	for _, name := range []string{"dead", "striking"} {
 		b := a.becomes(name, "ok")
 		a.told(a.owner, "bot.recovered", b)

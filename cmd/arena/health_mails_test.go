@@ -131,11 +131,7 @@ func TestOwnerIsMailedAboutABot(t *testing.T) {
 	a.strikes.Store(false)
 	a.revive(a.address)
 	a.start()
-	var list rest.Bots
-	a.must(a.owner.Call(t.Context(), http.MethodGet, "/bots", nil, &list))
-	for _, b := range list.Bots {
-		a.must(a.owner.Call(t.Context(), http.MethodPatch, "/bots/"+b.ID, rest.BotPatch{Status: new("active")}, nil))
-	}
+	a.setStatus("active")
 	a.becomes("striking", "ok")
 	a.becomes("dead", "ok")
 	text = a.awaitMails(striking, 2)

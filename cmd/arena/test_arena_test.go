@@ -90,11 +90,17 @@ func (s *testArena) join(players ...*testBot) {
 // retire pauses every bot.
 func (s *testArena) retire() {
 	s.t.Helper()
+	s.setStatus("paused")
+}
+
+// setStatus pauses or unpauses every bot.
+func (s *testArena) setStatus(status string) {
+	s.t.Helper()
 	for _, o := range s.owners {
 		var list struct{ Bots []struct{ ID string } }
 		s.must(o.Call(s.t.Context(), http.MethodGet, "/bots", nil, &list))
 		for _, b := range list.Bots {
-			s.must(o.Call(s.t.Context(), http.MethodPatch, "/bots/"+b.ID, map[string]string{"status": "paused"}, nil))
+			s.must(o.Call(s.t.Context(), http.MethodPatch, "/bots/"+b.ID, map[string]string{"status": status}, nil))
 		}
 	}
 }

@@ -19,20 +19,14 @@ import (
 var versions = [2]string{tournament.Old: "old", tournament.New: "new"}
 
 type compareCmd struct {
-	Old       string        `arg:"" placeholder:"OLD" help:"The old version of a bot: a URL, house:NAME for a house bot, or cmd:COMMAND for a program that listens on {port}."`
-	New       string        `arg:"" placeholder:"NEW" help:"The new version of the bot."`
-	Against   []string      `sep:"none" placeholder:"BOT" help:"Another bot at the table. Name 2 or 3 (default: three times house:greedy)."`
-	Effect    float64       `default:"0.1" help:"The smallest difference that matters, in places."`
-	Alpha     float64       `default:"0.05" help:"The probability of a wrong verdict if the versions are equally good."`
-	Beta      float64       `default:"0.05" help:"The probability of missing a difference as large as --effect."`
-	MaxBlocks int           `default:"5000" help:"Stop without a verdict after so many blocks."`
-	Parallel  int           `help:"How many matches to play at the same time (default: the number of cores)."`
-	Mode      string        `enum:"standard,parley" default:"standard" help:"standard or parley."`
-	Decision  time.Duration `help:"Time for one decision (default: that of the mode, 5s or 60s)."`
-	Wall      time.Duration `help:"Playing time after which a match is aborted (default: that of the mode, 10m or 180m)."`
-	Seed      string        `help:"Any text, from which all boards, dice and decks follow (default: a random text, which is printed)."`
-	Out       string        `type:"path" placeholder:"DIR" help:"Keep the records, the results and the bots' output in this folder. The same command continues an interrupted run."`
-	JSON      bool          `name:"json" help:"Print one JSON object."`
+	Old       string   `arg:"" placeholder:"OLD" help:"The old version of a bot: a URL, house:NAME for a house bot, or cmd:COMMAND for a program that listens on {port}."`
+	New       string   `arg:"" placeholder:"NEW" help:"The new version of the bot."`
+	Against   []string `sep:"none" placeholder:"BOT" help:"Another bot at the table. Name 2 or 3 (default: three times house:greedy)."`
+	Effect    float64  `default:"0.1" help:"The smallest difference that matters, in places."`
+	Alpha     float64  `default:"0.05" help:"The probability of a wrong verdict if the versions are equally good."`
+	Beta      float64  `default:"0.05" help:"The probability of missing a difference as large as --effect."`
+	MaxBlocks int      `default:"5000" help:"Stop without a verdict after so many blocks."`
+	matchFlags
 }
 
 // Validate checks the flags. The flag parser calls it.
@@ -72,8 +66,8 @@ func (c *compareCmd) series(version int) *playCmd {
 		against = []string{"house:greedy", "house:greedy", "house:greedy"}
 	}
 	p := playCmd{
-		Bots: append([]string{[2]string{c.Old, c.New}[version]}, against...), Matches: c.MaxBlocks * (1 + len(against)), Parallel: c.Parallel,
-		Mode: c.Mode, Decision: c.Decision, Wall: c.Wall, Seed: c.Seed, Seats: rotateSeats,
+		Bots: append([]string{[2]string{c.Old, c.New}[version]}, against...), Matches: c.MaxBlocks * (1 + len(against)),
+		matchFlags: c.matchFlags, Seats: rotateSeats,
 	}
 	if c.Out != "" {
 		p.Out = filepath.Join(c.Out, versions[version])

@@ -32,19 +32,24 @@ const (
 	failOnStrikes = "strikes"
 )
 
-type playCmd struct {
-	Bots     []string      `arg:"" placeholder:"BOT" help:"3 or 4 bots: a URL, house:NAME for a house bot, or cmd:COMMAND for a program that listens on {port}."`
-	Matches  int           `short:"n" default:"100" help:"The number of matches, rounded up to whole blocks."`
+// matchFlags are the flags that both commands have.
+type matchFlags struct {
 	Parallel int           `help:"How many matches to play at the same time (default: the number of cores)."`
 	Mode     string        `enum:"standard,parley" default:"standard" help:"standard or parley."`
 	Decision time.Duration `help:"Time for one decision (default: that of the mode, 5s or 60s)."`
 	Wall     time.Duration `help:"Playing time after which a match is aborted (default: that of the mode, 10m or 180m)."`
 	Seed     string        `help:"Any text, from which all boards, dice and decks follow (default: a random text, which is printed)."`
-	Seeds    string        `type:"existingfile" placeholder:"FILE" help:"A file with one seed per line, instead of --seed and --matches: one block for each line."`
-	Seats    string        `enum:"rotate,fixed" default:"rotate" help:"rotate: a block is one seed with every rotation of the seats. fixed: a block is one match, and the first bot has seat 0."`
 	Out      string        `type:"path" placeholder:"DIR" help:"Keep the records, the results and the bots' output in this folder. The same command continues an interrupted run."`
-	FailOn   string        `enum:"strikes," default:"" placeholder:"strikes" help:"Exit with status 1 if a bot gets a strike."`
 	JSON     bool          `name:"json" help:"Print one JSON object."`
+}
+
+type playCmd struct {
+	Bots    []string `arg:"" placeholder:"BOT" help:"3 or 4 bots: a URL, house:NAME for a house bot, or cmd:COMMAND for a program that listens on {port}."`
+	Matches int      `short:"n" default:"100" help:"The number of matches, rounded up to whole blocks."`
+	matchFlags
+	Seeds  string `type:"existingfile" placeholder:"FILE" help:"A file with one seed per line, instead of --seed and --matches: one block for each line."`
+	Seats  string `enum:"rotate,fixed" default:"rotate" help:"rotate: a block is one seed with every rotation of the seats. fixed: a block is one match, and the first bot has seat 0."`
+	FailOn string `enum:"strikes," default:"" placeholder:"strikes" help:"Exit with status 1 if a bot gets a strike."`
 }
 
 // Validate checks the flags. The flag parser calls it.
