@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -32,8 +33,12 @@ type binary struct {
 	took   time.Duration // duration of the last run of its tests
 }
 
+// goZstd makes Pebble use the Go version of zstd. The race detector needs cgo, and with
+// cgo, Pebble uses the C version. Compiling that takes 40 s of CPU time.
+const goZstd = "-tags=pebblegozstd"
+
 // build builds the test binaries of the suite into a folder. Like go test, it leaves out
-// debug information. It does not vet the packages, because make test does.
+// debug information.
 func (s *suite) build(ctx context.Context, folder string) (built binaries, err error) {
 	built.tests = map[target]*binary{}
 	if built.test2json, err = goOutput(ctx, "tool", "-n", "test2json"); err != nil {
@@ -46,11 +51,15 @@ func (s *suite) build(ctx context.Context, folder string) (built binaries, err e
 			path := filepath.Join(folder, fmt.Sprint(len(built.tests)))
 			built.tests[target{pkg, race}] = &binary{path: path, folder: s.folders[pkg]}
 			arguments := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", path}
+			environment := os.Environ()
 			if race {
 				arguments = append(arguments, "-race", goZstd)
+				environment = append(environment, "CGO_ENABLED=1")
 			}
 			group.Go(func() error {
-				_, err := goOutput(ctx, append(arguments, pkg)...)
+				cmd := exec.CommandContext(ctx, "go", append(arguments, pkg)...)
+				cmd.Env = environment
+				_, err := output(cmd)
 				return err
 			})
 		}
@@ -60,7 +69,11 @@ func (s *suite) build(ctx context.Context, folder string) (built binaries, err e
 
 // goOutput returns the output of a go command.
 func goOutput(ctx context.Context, arguments ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", arguments...)
+	return output(exec.CommandContext(ctx, "go", arguments...))
+}
+
+// output runs a command and returns what it prints.
+func output(cmd *exec.Cmd) (string, error) {
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -34,13 +34,13 @@ func (c conditions) String() string {
 	return strings.Join(words, ", ")
 }
 
-// arguments returns the arguments of go test for these conditions.
+// arguments returns the flags of go test for these conditions.
 func (c conditions) arguments() (arguments []string) {
 	if c.race {
 		arguments = append(arguments, "-race")
 	}
 	if c.shuffle != 0 {
-		arguments = append(arguments, "-count=1", fmt.Sprintf("-shuffle=%d", c.shuffle))
+		arguments = append(arguments, fmt.Sprintf("-shuffle=%d", c.shuffle))
 	}
 	return arguments
 }

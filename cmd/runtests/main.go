@@ -1,11 +1,11 @@
 // Command runtests runs the test suite and reports its progress.
 //
-// `make test` calls it without -rounds. In that case, it runs every package once. At the
-// same time, it runs the packages in -race again under the race detector.
+// `make test` calls it without -rounds. In that case, it runs every package once.
 //
 // `make flakes` calls it with -rounds, to find flaky tests. Each round runs the
-// whole suite in a different order and under different conditions. For each
-// failure, runtests prints the command that repeats the failure.
+// whole suite in a different order and under different conditions. In every second
+// round, the packages in -race run under the race detector. For each failure, runtests
+// prints the command that repeats the failure.
 package main
 
 import (
@@ -17,13 +17,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 func main() {
 	first := flag.String("first", "", "packages to run first, because their tests take longest, separated by spaces")
-	race := flag.String("race", "", "packages to run under the race detector, separated by spaces")
+	race := flag.String("race", "", "packages that run under the race detector in every second round, separated by spaces")
 	rounds := flag.Int("rounds", 0, "run the suite this many times under changing conditions; 0 means once, as make test does")
 	load := flag.String("load", "both", "load on the machine during the rounds: none, busy (two busy loops), or both (alternately)")
 	flag.Parse()
@@ -80,17 +78,11 @@ func (s *suite) list(ctx context.Context, patterns ...string) (packages []string
 	return packages, err
 }
 
-// The method once() runs the suite as make test does. Many tests wait most of the time, so
-// the run under the race detector uses the cores that the plain run leaves idle. The
-// method shows the failures again at the end.
+// The method once() runs the suite as make test does. It shows the failures again at the
+// end.
 func (s *suite) once(ctx context.Context) (failed bool, err error) {
-	r := newReport(os.Stdout, len(s.all)+len(s.race))
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return r.run(ctx, conditions{}, s.all) })
-	if len(s.race) > 0 {
-		group.Go(func() error { return r.run(ctx, conditions{race: true}, s.race) })
-	}
-	err = group.Wait()
+	r := newReport(os.Stdout, len(s.all))
+	err = r.run(ctx, s.all)
 	fmt.Print(r.excerpts())
 	fmt.Println(r.summary())
 	return len(r.failures) > 0, err

@@ -32,10 +32,6 @@ const excerptLines = 12
 // testTimeout is how long go test lets the tests of a package run.
 const testTimeout = "20m"
 
-// goZstd makes Pebble use the Go version of zstd. The race detector does not watch the C
-// version, and compiling that version takes 40 s of CPU time.
-const goZstd = "-tags=pebblegozstd"
-
 // event is a line of the output of go test -json (see go doc test2json).
 type event struct {
 	Action      string
@@ -77,16 +73,12 @@ func newReport(progress io.Writer, packages int) *report {
 	return &report{progress: progress, packages: packages, skips: map[string]int{}, output: map[test][]string{}}
 }
 
-// run runs the tests of packages with go test. It adds failed tests to the report,
-// and returns an error only if go test itself cannot run.
-func (r *report) run(ctx context.Context, c conditions, packages []string) error {
-	arguments := []string{"test", "-json", "-timeout", testTimeout, "-p", fmt.Sprint(runtime.NumCPU())}
-	if c.race {
-		arguments = append(arguments, goZstd, "-vet=off") // the plain run vets the same files
-	}
-	cmd := exec.CommandContext(ctx, "go", append(append(arguments, c.arguments()...), packages...)...)
-	cmd.Env = append(cmd.Environ(), c.environment()...)
-	return r.read(ctx, c, cmd)
+// run runs the tests of packages with go test. It does not vet the packages, because make
+// lint does. It adds failed tests to the report, and returns an error only if go test
+// itself cannot run.
+func (r *report) run(ctx context.Context, packages []string) error {
+	arguments := []string{"test", "-json", "-vet=off", "-timeout", testTimeout, "-p", fmt.Sprint(runtime.NumCPU())}
+	return r.read(ctx, conditions{}, exec.CommandContext(ctx, "go", append(arguments, packages...)...))
 }
 
 // The method read() starts a command that prints events in the format of go test -json,
@@ -269,7 +261,7 @@ func (f failure) command() string {
 	} else if seed != "" {
 		rapid = seed
 	}
-	words = append(append(words, "go", "test", "-count=1"), slices.DeleteFunc(f.arguments(), func(a string) bool { return a == "-count=1" })...)
+	words = append(append(words, "go", "test", "-count=1"), f.arguments()...)
 	if f.name != "" {
 		words = append(words, "-run", "'^"+strings.ReplaceAll(f.name, "/", "$/^")+"$'")
 	}

@@ -66,27 +66,6 @@ func TestReportShowsBothEndsOfALongFailure(t *testing.T) {
 	require.Contains(t, r.excerpts(), "    line 11\n    … 88 lines …\n    repeat: ")
 }
 
-// make test runs a package plainly and under the race detector at the same time.
-func TestReportTellsTwoRunsOfATestApart(t *testing.T) {
-	r := newReport(nil, 2)
-	race := conditions{race: true}
-	lines := func(c conditions, actions ...string) {
-		for _, action := range actions {
-			r.add(c, event{Action: action, Package: "hexarena/a", Test: "TestOne", Output: c.String() + " run\n"})
-		}
-	}
-	lines(conditions{}, "output")
-	lines(race, "output")
-	lines(conditions{}, "output", "pass")
-	r.add(race, event{Action: "fail", Package: "hexarena/a"})
-
-	require.Equal(t, "1 tests run, 0 failed, 0 skipped, 1 packages failed outside their tests", r.summary())
-	require.Equal(t, `--- the package of a failed (race)
-    race run
-    repeat: go test -count=1 -race ./a
-`, r.excerpts())
-}
-
 func TestReportShowsABrokenBuild(t *testing.T) {
 	r, progress := reported(t, conditions{}, `{"ImportPath":"hexarena/a [hexarena/a.test]","Action":"build-output","Output":"a/a.go:3:1: syntax error\n"}
 {"ImportPath":"hexarena/a [hexarena/a.test]","Action":"build-fail"}
