@@ -21,6 +21,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -119,7 +120,7 @@ type Server struct {
 	turnTime    time.Duration       // the constant, except in tests
 	streams     *streams
 	responses   *responseCache
-	documents   map[string]*response
+	documents   func() (map[string]*response, error) // builds them once
 	rankings    rankings
 }
 
@@ -145,7 +146,8 @@ func New(o Options) (*Server, error) {
 	}
 	s.echo = s.newRouter()
 	s.registerEndpoints()
-	return s, s.makeDocuments()
+	s.documents = sync.OnceValues(s.makeDocuments)
+	return s, nil
 }
 
 // ServeHTTP implements http.Handler. It handles a HEAD request like a GET request, but

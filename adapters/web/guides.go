@@ -51,7 +51,7 @@ func (p *pageRequest) guide() error {
 	if !isMarkdown {
 		return p.showGuide(name)
 	}
-	g, err := p.server.findGuide(strings.ToLower(name)) // the guides link to CONTRIBUTING.md in capitals
+	g, err := findGuide(strings.ToLower(name)) // the guides link to CONTRIBUTING.md in capitals
 	if err != nil {
 		return err
 	}
@@ -61,15 +61,19 @@ func (p *pageRequest) guide() error {
 }
 
 func (p *pageRequest) showGuide(name string) error {
-	g, err := p.server.findGuide(name)
+	g, err := findGuide(name)
 	if err != nil {
 		return err
 	}
-	return p.render(http.StatusOK, "guide.html", guideData{g, p.server.guideNav(name)})
+	return p.render(http.StatusOK, "guide.html", guideData{g, guideNav(name)})
 }
 
-func (s *Server) findGuide(name string) (*guide, error) {
-	if g, ok := s.guides[name]; ok {
+func findGuide(name string) (*guide, error) {
+	guides, err := guidesOnce()
+	if err != nil {
+		return nil, err
+	}
+	if g, ok := guides[name]; ok {
 		return g, nil
 	}
 	return nil, refused(http.StatusNotFound, "This page of the documentation does not exist.")
@@ -117,12 +121,10 @@ func (p *pageRequest) apiReference() error {
 	return nil
 }
 
-func (s *Server) guideNav(current string) []navItem {
+func guideNav(current string) []navItem {
 	var nav []navItem
 	for _, l := range guideList {
-		if _, ok := s.guides[l.Name]; ok {
-			nav = append(nav, navItem{"/docs/" + l.Name, l.Label, l.Name == current})
-		}
+		nav = append(nav, navItem{"/docs/" + l.Name, l.Label, l.Name == current})
 		if l.Name == "protocol" {
 			nav = append(nav, navItem{"/docs/api", "API reference", false})
 		}

@@ -77,20 +77,20 @@ type Server struct {
 	crossSite *http.CrossOriginProtection
 	assets    *assets
 	templates templates
-	guides    map[string]*guide
 	previews  *previews
 	rankings  rankingCache
 }
 
 // Assets and guides depend only on embedded files, so all servers of a process
-// share them.
+// share them. The first request for a guide renders all guides, because a start
+// would take longer otherwise.
 var (
 	assetsOnce = sync.OnceValues(newAssets)
 	guidesOnce = sync.OnceValues(renderGuides)
 )
 
 // New returns a Server. It fails if an option is missing, if BaseURL is not an
-// absolute URL, or if an embedded template or guide is invalid.
+// absolute URL, or if an embedded template is invalid.
 func New(o Options) (*Server, error) {
 	if o.API == nil || o.Reads == nil || o.Count == nil || o.CountFile == nil || o.Turn == nil || o.Spread == nil || o.House == nil || o.Tallies == nil || o.Tick <= 0 || o.Now == nil || o.Logger == nil {
 		return nil, errors.New("web: an option is missing")
@@ -107,9 +107,6 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	if s.templates, err = parseTemplates(s.assets); err != nil {
-		return nil, err
-	}
-	if s.guides, err = guidesOnce(); err != nil {
 		return nil, err
 	}
 	s.register()
