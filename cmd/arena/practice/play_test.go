@@ -98,9 +98,13 @@ func call(ctx context.Context, args ...string) (out string, err error) {
 
 // callCommand runs a command in this process.
 func callCommand(ctx context.Context, args ...string) (out string, err error) {
-	var cli struct{ Cmds }
+	return runCommand(ctx, new(struct{ Cmds }), args...)
+}
+
+// runCommand runs one of the commands of cli in this process.
+func runCommand(ctx context.Context, cli any, args ...string) (out string, err error) {
 	var o, e bytes.Buffer
-	parser, err := kong.New(&cli, kong.Writers(&o, &e))
+	parser, err := kong.New(cli, kong.Writers(&o, &e))
 	if err != nil {
 		panic(err)
 	}
