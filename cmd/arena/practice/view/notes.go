@@ -66,7 +66,7 @@ func (a *api) readNotes(file string) (warning string, err error) {
 	case used == 0 && unknown > 0:
 		return "", fmt.Errorf("--notes %s: no line is about a match of %s (%s)", file, a.set.Name, first)
 	case unknown > 0:
-		return fmt.Sprintf("--notes %s: ignored %d lines about matches without a record here, the first in %s", file, unknown, first), nil
+		return fmt.Sprintf("--notes %s: ignored lines about matches without a record here: %d, beginning with %s", file, unknown, first), nil
 	}
 	return "", nil
 }
