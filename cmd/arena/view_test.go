@@ -3,10 +3,12 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -16,6 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/adapters/rest"
+	"hexarena/domain/ladder"
+	"hexarena/projections/matches"
 )
 
 // playAtHome plays matches with a bot that never answers, and returns their records. Its
@@ -111,4 +115,45 @@ func logOf(t *testing.T, m rest.LocalMatch, name string) rest.DecisionLog {
 	}
 	require.Fail(t, "no bot "+name)
 	return rest.DecisionLog{}
+}
+
+// arena view downloads a match from an arena. An owner sees the decisions of their own
+// bots, and everyone else only the replay.
+func TestViewAMatchOfAnArena(t *testing.T) {
+	t.Parallel()
+	s := newTestArena(t)
+	s.start("--no-play")
+	s.join(newTestBot(t, "Ann"), newTestBot(t, "Bea"), newTestBot(t, "Cat"))
+	require.NoError(t, s.owner().Register(t.Context(), "Dot", ladder.Standard, newTestBot(t, "Dot").url))
+	s.stop()
+	s.start("--tick", "1h") // the first tick, at the start, seats the only table
+	s.finish(1)
+	m := s.list(matches.Completed)[0]
+	owner := newLogReader(s, 0)
+	foreign := m.Players[slices.IndexFunc(m.Players, func(p matches.Player) bool { return p.BotName == "Dot" })].BotID
+
+	page := func(p *process) string {
+		address := p.await(`^match: (http://127\.0\.0\.1:\d+/watch/` + m.ID + `) \(Ctrl-C`)[1]
+		answer, err := (&http.Client{}).Get(address) //nolint:noctx // the process ends with the test
+		require.NoError(t, err)
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		return string(text)
+	}
+	p := launchIn(t, processOptions{env: owner.env}, append([]string{"view", m.ID}, owner.flags...)...)
+	text := page(p)
+	require.Equal(t, 3, strings.Count(text, "/log/"+m.ID), "the owner's bots have logs")
+	require.NotContains(t, text, "/bot/"+foreign)
+	require.Empty(t, p.err.String())
+	p.end(syscall.SIGTERM)
+
+	p = launchIn(t, processOptions{env: []string{"XDG_CONFIG_HOME=" + t.TempDir()}}, "view", m.ID, "--server", s.base())
+	require.NotContains(t, page(p), "/log/")
+	require.Contains(t, p.err.String(), "without decision logs: not signed in at "+s.base())
+	p.end(syscall.SIGINT)
+	p = launch(t, "view", foreign, "--arena", s.base())
+	p.awaitExit()
+	require.Contains(t, p.err.String(), "arena: match "+foreign+": ")
+	require.Contains(t, p.err.String(), "404")
 }
