@@ -11,6 +11,8 @@ import (
 	"hexarena/adapters/export"
 	"hexarena/cmd/arena/offline"
 	recordset "hexarena/cmd/arena/records"
+	"hexarena/domain/ladder"
+	"hexarena/eventstore"
 	"hexarena/projections/frames"
 )
 
@@ -85,6 +87,13 @@ func TestTheLogOfARecordSet(t *testing.T) {
 	log, err := set.Log(t.Context(), func(done, total uint64) { reported, _ = done, total })
 	require.NoError(t, err)
 	require.Equal(t, uint64(3), reported)
+	ladders := 0
+	for r, err := range log.ReadAll(t.Context(), 0, eventstore.ReadOptions{}) {
+		require.NoError(t, err)
+		require.Equal(t, eventstore.StreamID(ladder.Stream(ladder.Standard)), r.Stream)
+		ladders++
+	}
+	require.Equal(t, 3, ladders)
 	for _, id := range set.IDs {
 		r, err := set.Read(id)
 		require.NoError(t, err)
@@ -98,7 +107,9 @@ func TestTheLogOfARecordSet(t *testing.T) {
 		ids, err := set.Decisions(id)
 		require.NoError(t, err)
 		n := 0
-		for _, log := range r.Match.DecisionLogs {
+		logs, err := r.DecisionLogs()
+		require.NoError(t, err)
+		for _, log := range logs {
 			n += len(log.Decisions.Decisions)
 			for _, d := range log.Decisions.Decisions {
 				require.True(t, ids[d.ID])

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -15,86 +17,112 @@ import (
 	"hexarena/projections/matches"
 )
 
-// Log returns a log with the streams of all matches, and with the ladder of each mode.
-// Local matches change no ratings. So the ladders rate the bots as if all matches had
-// been rated, in the order of the set. All bots begin with the rating of a new bot. The
-// same records give the same log. If records are added at the end, the log grows.
+// recordLog is a log with the matches of a set. The ladders are in memory. The stream of a
+// match is made from its record whenever it is read, because all streams together may
+// not fit into memory. ReadAll and Subscribe yield only the events of the ladders.
+type recordLog struct {
+	*memory.Log
+
+	set *Set
+	ids map[eventstore.StreamID]string // of matches, by stream
+}
+
+// Log returns a log with the matches and with the ladder of each mode, for exports. Local
+// matches change no ratings. So the ladders rate the bots as if all matches had been
+// rated, in the order of the set. All bots begin with the rating of a new bot. The same
+// records give the same log. If records are added at the end, the log grows.
 //
-// Report is called after each record.
+// Log calls report after each record.
 func (s *Set) Log(ctx context.Context, report func(done, total uint64)) (eventstore.Log, error) {
-	b := &logBuilder{log: memory.New(), ratings: map[[2]string]rating.Rating{}}
+	l := &recordLog{memory.New(), s, map[eventstore.StreamID]string{}}
+	ratings := map[[2]string]rating.Rating{} // by mode and bot
 	for i, id := range s.IDs {
-		if err := ctx.Err(); err != nil {
+		h, err := s.head(id)
+		if err != nil {
 			return nil, err
 		}
-		r, err := s.Read(id)
-		if err == nil {
-			err = b.add(ctx, r)
+		if h.EndedAt == nil {
+			return nil, fmt.Errorf("match %s: the match is still running", id)
 		}
+		at, err := time.Parse(match.TimeFormat, *h.EndedAt)
 		if err != nil {
+			return nil, fmt.Errorf("match %s: %w", id, err)
+		}
+		stream := match.Stream(id)
+		l.ids[eventstore.StreamID(stream)] = id
+		ending, err := encode(endingOf(&h, ratings), at, stream, -1)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := l.Append(ctx, eventstore.StreamID(ladder.Stream(h.Mode)), eventstore.Any, ending); err != nil {
 			return nil, err
 		}
 		report(uint64(i+1), uint64(len(s.IDs)))
 	}
-	return b.log, nil
+	return l, nil
 }
 
-type logBuilder struct {
-	log     *memory.Log
-	ratings map[[2]string]rating.Rating // by mode and bot
-}
-
-// add appends the stream of a match, and its event of the ladder.
-func (b *logBuilder) add(ctx context.Context, r *Record) error {
-	h := &r.History
-	stream := match.Stream(r.Match.ID)
-	events := make([]eventstore.Event, 0, len(h.Events)+1)
-	for i, e := range append([]match.Event{h.Started}, h.Events...) {
-		one, err := eventstore.Encode(e, eventstore.Metadata{At: h.Times[max(i-1, 0)]})
-		if err != nil {
-			return err
-		}
-		one.ID = eventID(stream, i)
-		events = append(events, one)
+// Read implements eventstore.Log.
+func (l *recordLog) Read(ctx context.Context, stream eventstore.StreamID, from eventstore.Revision, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
+	id, isMatch := l.ids[stream]
+	if !isMatch {
+		return l.Log.Read(ctx, stream, from, opt)
 	}
-	if _, err := b.log.Append(ctx, eventstore.StreamID(stream), eventstore.NoStream, events...); err != nil {
-		return fmt.Errorf("match %s: %w", r.Match.ID, err)
-	}
-	ending, err := eventstore.Encode(b.ending(r), eventstore.Metadata{At: h.Times[len(h.Times)-1]})
+	one, err := l.matchLog(ctx, stream, id)
 	if err != nil {
-		return err
+		return func(yield func(eventstore.Recorded, error) bool) { yield(eventstore.Recorded{}, err) }
 	}
-	ending.ID = eventID(stream, -1)
-	_, err = b.log.Append(ctx, eventstore.StreamID(ladder.Stream(r.Match.Mode)), eventstore.Any, ending)
-	return err
+	return one.Read(ctx, stream, from, opt)
 }
 
-// eventID returns the same id for the same event in each run, because an export
-// recognizes a log by the id of an event.
-func eventID(stream string, n int) uuid.UUID {
-	return uuid.NewSHA1(uuid.NameSpaceURL, fmt.Appendf(nil, "hexarena:records:%s:%d", stream, n))
+// matchLog returns a log with the stream of one match.
+func (l *recordLog) matchLog(ctx context.Context, stream eventstore.StreamID, id string) (*memory.Log, error) {
+	r, err := l.set.Read(id)
+	if err != nil {
+		return nil, err
+	}
+	h := &r.History
+	events := make([]eventstore.Event, len(h.Events)+1)
+	if events[0], err = encode(h.Started, h.Times[0], string(stream), 0); err != nil {
+		return nil, err
+	}
+	for i, e := range h.Events {
+		if events[i+1], err = encode(e, h.Times[i], string(stream), i+1); err != nil {
+			return nil, err
+		}
+	}
+	one := memory.New()
+	_, err = one.Append(ctx, stream, eventstore.NoStream, events...)
+	return one, err
 }
 
-// ending returns the event of the ladder that ends a match.
-func (b *logBuilder) ending(r *Record) ladder.Event {
-	m := &r.Match
-	if m.Status == matches.Aborted {
-		return ladder.MatchVoided{MatchID: m.ID, Why: m.Reason}
+// encode encodes an event. Its id is the same in each run, because an export recognizes a
+// log by the id of an event.
+func encode(e eventstore.Typed, at time.Time, stream string, n int) (eventstore.Event, error) {
+	one, err := eventstore.Encode(e, eventstore.Metadata{At: at})
+	one.ID = uuid.NewSHA1(uuid.NameSpaceURL, fmt.Appendf(nil, "hexarena:records:%s:%d", stream, n))
+	return one, err
+}
+
+// endingOf returns the event of the ladder that ends a match, and changes the ratings.
+func endingOf(h *head, ratings map[[2]string]rating.Rating) ladder.Event {
+	if h.Status == matches.Aborted {
+		return ladder.MatchVoided{MatchID: h.ID, Why: h.Reason}
 	}
 	var seats []ladder.RatedSeat
 	var before []rating.Rating
 	var placements []int
-	for _, bot := range m.Proof.Table {
-		for _, p := range m.Players {
+	for _, bot := range h.Proof.Table { // in this order, ratings are exact
+		for _, p := range h.Players {
 			if p.BotID == bot && p.Placement != nil {
-				before, placements = append(before, cmp.Or(b.ratings[[2]string{m.Mode, bot}], rating.New())), append(placements, *p.Placement)
-				seats = append(seats, ladder.RatedSeat{BotID: bot, Placement: *p.Placement, Missed: p.Seat < len(m.Seats) && m.Seats[p.Seat].Missed})
+				before, placements = append(before, cmp.Or(ratings[[2]string{h.Mode, bot}], rating.New())), append(placements, *p.Placement)
+				seats = append(seats, ladder.RatedSeat{BotID: bot, Placement: *p.Placement, Missed: p.Seat < len(h.Seats) && h.Seats[p.Seat].Missed})
 			}
 		}
 	}
 	for i, after := range rating.Rate(before, placements) {
 		seats[i].Before, seats[i].After = before[i], after
-		b.ratings[[2]string{m.Mode, seats[i].BotID}] = after
+		ratings[[2]string{h.Mode, seats[i].BotID}] = after
 	}
-	return ladder.RatingsChanged{MatchID: m.ID, Seats: seats}
+	return ladder.RatingsChanged{MatchID: h.ID, Seats: seats}
 }

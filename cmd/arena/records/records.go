@@ -17,6 +17,7 @@ import (
 	"hexarena/adapters/rest"
 	"hexarena/cmd/arena/verify"
 	"hexarena/domain/audit"
+	"hexarena/domain/match"
 	"hexarena/projections/frames"
 )
 
@@ -153,25 +154,33 @@ func (s *Set) Text(id string) ([]byte, error) {
 }
 
 // Summary returns a record's line in a list. It does not check the record.
-func (s *Set) Summary(id string) (sum rest.LocalSummary, err error) {
-	text, err := s.Text(id)
-	if err != nil {
-		return sum, err
-	}
-	var r struct {
-		rest.MatchSummary
-		Replay []struct {
-			Data struct{ Turn int }
-		}
-	}
-	if err := json.Unmarshal(text, &r); err != nil {
-		return sum, fmt.Errorf("match %s: %w", id, err)
-	}
-	sum.MatchSummary = r.MatchSummary
-	for _, e := range r.Replay {
+func (s *Set) Summary(id string) (rest.LocalSummary, error) {
+	h, err := s.head(id)
+	sum := rest.LocalSummary{MatchSummary: h.MatchSummary}
+	for _, e := range h.Replay {
 		sum.Turns = max(sum.Turns, e.Data.Turn) // only rolls have turns
 	}
-	return sum, nil
+	return sum, err
+}
+
+// head is a small part of a record.
+type head struct {
+	rest.MatchSummary
+	Proof  match.Proof
+	Replay []struct {
+		Data struct{ Turn int }
+	}
+}
+
+func (s *Set) head(id string) (h head, err error) {
+	text, err := s.Text(id)
+	if err == nil {
+		err = json.Unmarshal(text, &h)
+	}
+	if err != nil {
+		return h, fmt.Errorf("match %s: %w", id, err)
+	}
+	return h, nil
 }
 
 // Decisions returns the ids of the decisions in a record. It does not check the record,
@@ -212,8 +221,17 @@ func (s *Set) Decisions(id string) (map[int]bool, error) {
 // Record is a checked record.
 type Record struct {
 	Text    []byte
-	Match   rest.LocalMatch
+	Match   rest.Match
 	History frames.History
+}
+
+// DecisionLogs decodes the decision logs. They are most of a record.
+func (r *Record) DecisionLogs() ([]rest.DecisionLog, error) {
+	var m struct {
+		DecisionLogs []rest.DecisionLog `json:"decisionLogs"`
+	}
+	err := json.Unmarshal(r.Text, &m)
+	return m.DecisionLogs, err
 }
 
 // Read reads and checks a record.

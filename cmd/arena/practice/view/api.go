@@ -36,6 +36,7 @@ type api struct {
 type opened struct {
 	*records.Record
 
+	logs      []rest.DecisionLog
 	decisions map[int]rest.LocalDecision // without notes
 }
 
@@ -137,7 +138,11 @@ func (a *api) record(id string) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &opened{read, decisionsOf(read.Match.DecisionLogs)}
+	logs, err := read.DecisionLogs()
+	if err != nil {
+		return nil, err
+	}
+	o := &opened{read, logs, decisionsOf(logs)}
 	a.open = append(a.open, o)
 	if len(a.open) > maxOpen {
 		a.open = slices.Delete(a.open, 0, 1)
@@ -174,7 +179,7 @@ func (a *api) decision(o *opened, text string) (any, error) {
 }
 
 func logOf(o *opened, bot string) (any, error) {
-	for _, log := range o.Match.DecisionLogs {
+	for _, log := range o.logs {
 		if log.BotID == bot {
 			return log.Decisions, nil
 		}
