@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"hexarena/adapters/rest"
 	"hexarena/cmd/arena/verify"
 	"hexarena/domain/audit"
@@ -36,8 +38,8 @@ type Set struct {
 	texts map[string][]byte // by id, for records that are not in a file of their own
 }
 
-// Open finds the records in a folder or a file. A folder contains a file for each record,
-// either directly or in its folder "matches". A file contains one record, or one on
+// Open finds the records in a folder or a file. A folder contains a file ID.json for each
+// record, either directly or in its folder "matches". A file contains one record, or one on
 // each line.
 func Open(path string) (*Set, error) {
 	info, err := os.Stat(path)
@@ -102,9 +104,10 @@ func (s *Set) openFolder(path string) error {
 		return err
 	}
 	for _, file := range files {
-		s.files[strings.TrimSuffix(filepath.Base(file), ".json")] = file
+		if id := strings.TrimSuffix(filepath.Base(file), ".json"); uuid.Validate(id) == nil {
+			s.files[id] = file
+		}
 	}
-	delete(s.files, "series") // the settings of a series that has no records yet
 	if len(s.files) == 0 {
 		if found, _ := filepath.Glob(filepath.Join(path, "*", MatchFolder)); len(found) > 0 {
 			return fmt.Errorf("%s contains several series; name one of them, such as %s", path, filepath.Dir(found[0]))
