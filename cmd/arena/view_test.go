@@ -134,7 +134,7 @@ func TestViewAMatchOfAnArena(t *testing.T) {
 
 	page := func(p *process) string {
 		address := p.await(`^match: (http://127\.0\.0\.1:\d+/watch/` + m.ID + `) \(Ctrl-C`)[1]
-		answer, err := (&http.Client{}).Get(address) //nolint:noctx // the process ends with the test
+		answer, err := (&http.Client{}).Get(address)
 		require.NoError(t, err)
 		defer answer.Body.Close()
 		text, err := io.ReadAll(answer.Body)
