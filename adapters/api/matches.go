@@ -131,25 +131,12 @@ func (s *Server) framesBody(ctx context.Context, summary matches.Summary, q *fra
 	if err != nil {
 		return rest.Frames{}, err
 	}
-	return framesOf(summary.ID, &h, q.frames(&h, summary.Status != matches.Running)), nil
-}
-
-func framesOf(id string, h *frames.History, list []match.Frame) rest.Frames {
-	board := h.Board()
-	return rest.Frames{MatchID: id, Board: rest.BoardLayout{Hexes: board.Hexes, Ports: board.Ports}, Frames: list}
+	return rest.NewFrames(summary.ID, &h, q.frames(&h, summary.Status != matches.Running)), nil
 }
 
 // The method frames() returns the frames of h that the query selects.
 func (q *framesWindow) frames(h *frames.History, ended bool) []match.Frame {
-	w := frames.Window{After: q.After, Limit: q.Limit}
-	switch q.Seat {
-	case "":
-		return h.Frames(ended, w)
-	case "all":
-		return h.OpenFrames(match.AllHands, w)
-	default:
-		return h.OpenFrames(match.HandsOf(q.Seat[0]-'0'), w)
-	}
+	return h.FramesOf(q.Seat, ended, frames.Window{After: q.After, Limit: q.Limit})
 }
 
 // The variable causes maps each reason for which a ladder voids a match to an

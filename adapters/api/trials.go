@@ -96,7 +96,7 @@ func (s *Server) getTrialFrames(_ *call, in *trialFramesQuery) (out rest.Frames,
 	case in.Seat != "" && !h.Ended():
 		return out, problem.InvalidQuery("seat", "is accepted only after the game has ended")
 	}
-	return framesOf(in.TrialID, h, in.frames(h, h.Ended())), nil
+	return rest.NewFrames(in.TrialID, h, in.frames(h, h.Ended())), nil
 }
 
 // readTrial reads a trial of a bot in an account. The account knows only the bot's

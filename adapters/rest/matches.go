@@ -34,25 +34,17 @@ func NewMatch(summary MatchSummary, h *frames.History) Match {
 	return m
 }
 
-// LocalMatch is the record of a match that arena play writes to a file: the record of a
-// match, and the decisions of every seat.
-type LocalMatch struct {
-	Match
-	DecisionLogs []DecisionLog `json:"decisionLogs"` // by seat
-}
-
-// DecisionLog contains the decisions of the bot at one seat.
-type DecisionLog struct {
-	Seat  int    `json:"seat"`
-	BotID string `json:"botId"`
-	Decisions
-}
-
 // Frames contains the board and the frames of a match.
 type Frames struct {
 	MatchID string        `json:"matchId"`
 	Board   BoardLayout   `json:"board"`
 	Frames  []match.Frame `json:"frames" nullable:"false"`
+}
+
+// NewFrames returns frames of a match with its board.
+func NewFrames(matchID string, h *frames.History, list []match.Frame) Frames {
+	board := h.Board()
+	return Frames{MatchID: matchID, Board: BoardLayout{Hexes: board.Hexes, Ports: board.Ports}, Frames: list}
 }
 
 // BoardLayout is the part of a board that does not change.

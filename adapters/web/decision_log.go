@@ -24,7 +24,12 @@ type logData struct {
 	Match     summary
 	Decisions []rest.Decision
 	Refused   []rest.Decision // the decisions that caused a strike
+
+	rest.Notes // only in a viewer
 }
+
+// NoteOn returns the note about a decision, or "".
+func (d logData) NoteOn(decision int) (string, error) { return noteText(d.Notes.Notes[decision]) }
 
 // decisionLog shows an owner the decisions of a bot in a match: each request, its
 // answer, and why an answer was rejected.
@@ -34,6 +39,9 @@ func (p *pageRequest) decisionLog() error {
 	bot, path := "/bots/"+url.PathEscape(p.r.PathValue("id")), "/matches/"+url.PathEscape(p.r.PathValue("match"))
 	p.read(bot+path+"/decisions", &log)
 	p.read(path, &d.Match)
+	if p.server.local {
+		p.read(path+"/notes", &d.Notes)
+	}
 	d.Bot = playerOf(d.Match, p.r.PathValue("id"))
 	d.Decisions = log.Decisions
 	for _, decision := range log.Decisions {

@@ -125,6 +125,7 @@ func (p *pageRequest) fail(err error) {
 // Page is the data of every template.
 type Page struct {
 	Path, Theme, Origin string
+	Local               bool   // the server is a viewer
 	SignedIn            bool   // the browser sent a session cookie; the session may have ended
 	Tick                string // the time between two ticks, such as "30 seconds"
 	Status              int
@@ -143,7 +144,7 @@ func (p *pageRequest) render(status int, name string, data any) error {
 		return fmt.Errorf("template %q does not exist", name)
 	}
 	var b bytes.Buffer
-	page := Page{Path: p.r.URL.RequestURI(), Theme: theme(p.r), Origin: p.server.origin, SignedIn: hasSession(p.r), Tick: interval(p.server.Tick), Status: status, Data: data}
+	page := Page{Path: p.r.URL.RequestURI(), Theme: theme(p.r), Origin: p.server.origin, Local: p.server.local, SignedIn: hasSession(p.r), Tick: interval(p.server.Tick), Status: status, Data: data}
 	if err := t.ExecuteTemplate(&b, "layout", page); err != nil {
 		return fmt.Errorf("template %s: %w", name, err)
 	}

@@ -70,6 +70,8 @@ func funcs(a *assets) template.FuncMap {
 		"today":     func() string { return time.Now().UTC().Format(time.DateOnly) },
 
 		"trialOutcome": trialOutcome,
+		"winners":      winners,
+		"shortID":      shortID,
 	}
 }
 
@@ -92,6 +94,19 @@ func clean(name string) string {
 		}
 		return r
 	}, name)
+}
+
+// cleanLines is like clean, but keeps line breaks and tabs.
+func cleanLines(text string) string {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	for i, line := range lines {
+		cells := strings.Split(line, "\t")
+		for n := range cells {
+			cells[n] = clean(cells[n])
+		}
+		lines[i] = strings.Join(cells, "\t")
+	}
+	return strings.Join(lines, "\n")
 }
 
 // sentence turns the detail of a refusal into a sentence: it adds a capital letter

@@ -47,7 +47,14 @@ type watchPage struct {
 	House         string // the ids of the house bots, separated by spaces
 	Embed         bool   // another site shows the page in a frame
 	Width, Height int    // size of the preview
+	Logged        []bool // by seat: whether the record contains the decision log; only in a viewer
 }
+
+// HasLog reports whether a viewer has the decision log of a seat.
+func (w watchPage) HasLog(seat int) bool { return seat >= 0 && seat < len(w.Logged) && w.Logged[seat] }
+
+// HasLogs reports whether a viewer has the decision log of a seat of the match.
+func (w watchPage) HasLogs() bool { return slices.Contains(w.Logged, true) }
 
 func (p *pageRequest) watch() error {
 	m := p.matchRecord()

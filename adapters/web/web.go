@@ -79,6 +79,7 @@ type Server struct {
 	templates templates
 	previews  *previews
 	rankings  rankingCache
+	local     bool // the server is a viewer (see NewViewer)
 }
 
 // Assets and guides depend only on embedded files, so all servers of a process
@@ -95,6 +96,16 @@ func New(o Options) (*Server, error) {
 	if o.API == nil || o.Reads == nil || o.Count == nil || o.CountFile == nil || o.Turn == nil || o.Spread == nil || o.House == nil || o.Tallies == nil || o.Tick <= 0 || o.Now == nil || o.Logger == nil {
 		return nil, errors.New("web: an option is missing")
 	}
+	s, err := newServer(o)
+	if err != nil {
+		return nil, err
+	}
+	s.register()
+	return s, nil
+}
+
+// newServer returns a Server without pages.
+func newServer(o Options) (*Server, error) {
 	u, err := url.Parse(o.BaseURL)
 	if err != nil || u.Host == "" {
 		return nil, fmt.Errorf("web: the base URL %q is not an absolute URL", o.BaseURL)
@@ -109,18 +120,16 @@ func New(o Options) (*Server, error) {
 	if s.templates, err = parseTemplates(s.assets); err != nil {
 		return nil, err
 	}
-	s.register()
 	return s, nil
 }
 
 // register adds the pages and the files that they load.
 func (s *Server) register() {
+	s.registerShared()
 	s.handle("/{$}", page{get: (*pageRequest).home})
-	s.handle("/theme", page{post: (*pageRequest).chooseTheme})
 	s.handle("/ladder", page{get: func(p *pageRequest) error { return p.seeOther("/ladder/standard") }})
 	s.handle("/ladder/{mode}", page{get: (*pageRequest).ladder})
 	s.handle("/bot/{id}", page{get: (*pageRequest).bot})
-	s.handle("/bot/{id}/log/{match}", page{get: (*pageRequest).decisionLog, private: true})
 	s.handle("/watch/{id}", page{get: (*pageRequest).watch})
 	s.handle("/watch/{id}/preview.png", page{get: (*pageRequest).preview})
 
@@ -140,7 +149,12 @@ func (s *Server) register() {
 	s.handle("/docs/api", page{get: (*pageRequest).apiReference, shared: true})
 	s.handle("/docs/audit/{file}", page{get: (*pageRequest).auditFile})
 	s.handle("/changelog", page{get: func(p *pageRequest) error { return p.showGuide("changelog") }, shared: true, jsonGet: true})
+}
 
+// registerShared adds the pages and the files that an arena and a viewer share.
+func (s *Server) registerShared() {
+	s.handle("/theme", page{post: (*pageRequest).chooseTheme})
+	s.handle("/bot/{id}/log/{match}", page{get: (*pageRequest).decisionLog, private: true})
 	s.handle("/favicon.ico", page{get: func(p *pageRequest) error {
 		p.w.Header().Set("Location", "/favicon.svg")
 		p.w.WriteHeader(http.StatusMovedPermanently)

@@ -1,6 +1,9 @@
 package match
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // The types below are the shapes of MatchEvent.data, one for each public kind
 // (docs/events.md). The stored events embed them, so the stored and the public
@@ -98,6 +101,82 @@ type PublicEvent struct {
 	Kind string `json:"kind"`
 	Seat *int   `json:"seat,omitempty"`
 	Data any    `json:"data,omitempty"`
+}
+
+// UnmarshalJSON implements json.Unmarshaler. It decodes Data into the type of the
+// event's kind. An unknown kind is an error.
+func (p *PublicEvent) UnmarshalJSON(text []byte) (err error) {
+	type plain PublicEvent
+	var data json.RawMessage
+	e := struct {
+		*plain
+		Data *json.RawMessage `json:"data"`
+	}{(*plain)(p), &data}
+	if err := json.Unmarshal(text, &e); err != nil || data == nil {
+		return err
+	}
+	switch p.Kind {
+	case "board":
+		p.Data, err = decodeData[BoardData](data)
+	case "roll":
+		p.Data, err = decodeData[RollData](data)
+	case "action":
+		p.Data, err = decodeData[ActionData](data)
+	case "steal":
+		p.Data, err = decodeData[StealData](data)
+	case "trade":
+		p.Data, err = decodeData[TradeData](data)
+	case "award":
+		p.Data, err = decodeData[AwardData](data)
+	case "timeout":
+		p.Data, err = decodeData[TimeoutData](data)
+	case "illegal":
+		p.Data, err = decodeData[IllegalData](data)
+	case "resign":
+		p.Data, err = decodeData[ResignData](data)
+	case "end":
+		p.Data, err = decodeData[EndData](data)
+	default:
+		err = fmt.Errorf("event %d: the kind %q is unknown", p.Seq, p.Kind)
+	}
+	return err
+}
+
+func decodeData[D any](text []byte) (data D, err error) {
+	err = json.Unmarshal(text, &data)
+	return data, err
+}
+
+// Stored returns the stored event that Publish published as p. The public event of an
+// ended game does not contain the seed and its proof, so they are parameters.
+func (p *PublicEvent) Stored(proof Proof) (Event, error) {
+	seat := 0
+	if p.Seat != nil {
+		seat = *p.Seat
+	}
+	switch data := p.Data.(type) {
+	case BoardData:
+		return BoardLaid{data}, nil
+	case RollData:
+		return DiceRolled{seat, data}, nil
+	case ActionData:
+		return ActionPlayed{seat, data}, nil
+	case StealData:
+		return CardStolen{seat, data}, nil
+	case TradeData:
+		return TradeExecuted{data}, nil
+	case AwardData:
+		return AwardMoved{data}, nil
+	case TimeoutData:
+		return DecisionTimedOut{Seat: seat, TimeoutData: data}, nil
+	case IllegalData:
+		return AnswerRejected{seat, data}, nil
+	case ResignData:
+		return SeatResigned{seat, data}, nil
+	case EndData:
+		return GameEnded{EndData: data, Seed: SeedOf(proof.ServerSeed, proof.Nonces, proof.Beacon), Proof: proof}, nil
+	}
+	return nil, fmt.Errorf("event %d (%s) has no data", p.Seq, p.Kind)
 }
 
 // HasSeat specifies whether the events of a public kind name a seat.

@@ -225,6 +225,20 @@ func (h *History) Last(whole bool) (last match.Frame, ok bool) {
 	return s.Frame(h.Events[newest], h.Times[newest], whole), true
 }
 
+// FramesOf returns the frames of a window. The parameter seat selects the cards to show:
+// "" (none), "all", or the number of a seat. It must be "" until the match has ended, and
+// the parameter whole must be false.
+func (h *History) FramesOf(seat string, whole bool, w Window) []match.Frame {
+	switch seat {
+	case "":
+		return h.Frames(whole, w)
+	case "all":
+		return h.OpenFrames(match.AllHands, w)
+	default:
+		return h.OpenFrames(match.HandsOf(seat[0]-'0'), w)
+	}
+}
+
 // OpenFrames returns the frames of an ended match. They show the cards of one seat or
 // of all seats. The parameter hands selects the seats.
 func (h *History) OpenFrames(hands match.HandsOf, w Window) []match.Frame {

@@ -153,6 +153,7 @@ class Watch {
     this.say(text);
     this.trail();
     this.settle(frame, facts);
+    this.root.dispatchEvent(new CustomEvent('shown', { detail: frame.event })); // for view-decision.mjs
   }
 
   // trail updates the parts of the charts that may lag behind.

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,14 +29,9 @@ func TestTheGuideTellsTheKey(t *testing.T) {
 
 // The guide's Python reads the files of a series.
 func TestTheGuidesPythonReadsTheFiles(t *testing.T) {
-	cache, err := os.UserCacheDir()
-	require.NoError(t, err)
-	python := filepath.Join(cache, "hexarena", "python", "bin", "python")
-	if err := exec.CommandContext(t.Context(), python, "-c", "import duckdb, pandas").Run(); err != nil {
-		t.Skip("needs the packages duckdb and pandas: run make deps")
-	}
+	python := pythonWith(t, "duckdb", "pandas")
 	dir := t.TempDir()
-	_, err = call(t.Context(), "house:greedy", "house:random", "house:random", "-n", "6", "--seed", "x", "--out", filepath.Join(dir, "results"))
+	_, err := call(t.Context(), "house:greedy", "house:random", "house:random", "-n", "6", "--seed", "x", "--out", filepath.Join(dir, "results"))
 	require.NoError(t, err)
 	code := regexp.MustCompile("(?s)```python\n(.*?)```").FindStringSubmatch(guide(t))
 	require.NotNil(t, code)
@@ -45,4 +41,18 @@ func TestTheGuidesPythonReadsTheFiles(t *testing.T) {
 	require.NoError(t, err, string(out))
 	require.Regexp(t, `(?m)^0 +\d\.\d+$`, string(out))
 	require.Regexp(t, `greedy +│ +6 │`, string(out))
+}
+
+// pythonWith returns the Python that make deps installs. If it lacks one of the packages,
+// the test is skipped.
+func pythonWith(t *testing.T, packages ...string) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	require.NoError(t, err)
+	python := filepath.Join(cache, "hexarena", "python", "bin", "python")
+	list := strings.Join(packages, ", ")
+	if err := exec.CommandContext(t.Context(), python, "-c", "import "+list).Run(); err != nil {
+		t.Skip("needs the packages " + list + " of PyPI: run make deps")
+	}
+	return python
 }

@@ -14,6 +14,7 @@ import (
 
 	"hexarena/cmd/arena/remote"
 	"hexarena/domain/tournament"
+	"hexarena/projections"
 )
 
 // The contents of a folder that --out names.
@@ -56,9 +57,11 @@ func (s settings) differs(other settings) (name, value, otherValue string) {
 }
 
 // folder stores the records and the results of a series. A match counts once its line is
-// complete, so an interrupted run continues after the last complete line.
+// complete, so an interrupted run continues after the last complete line. The folder is
+// locked, so that two runs cannot mix their matches.
 type folder struct {
-	path string
+	path    string
+	release func() error // unlocks the folder
 
 	mu      sync.Mutex // guards the field below
 	results *os.File
@@ -82,7 +85,19 @@ func readSettings(path string) (*settings, error) {
 
 // openFolder creates a folder, or opens the folder of an earlier run with the same
 // settings. It returns the results that the folder contains.
-func openFolder(path string, s settings) (*folder, []tournament.Outcome, error) {
+func openFolder(path string, s settings) (_ *folder, _ []tournament.Outcome, err error) {
+	release, err := projections.Lock(path)
+	if errors.Is(err, projections.ErrInUse) {
+		return nil, nil, fmt.Errorf("--out %s: another run is writing to this folder; wait until it ends, or choose another folder", path)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("--out: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = release()
+		}
+	}()
 	before, err := readSettings(path)
 	if err != nil {
 		return nil, nil, err
@@ -106,7 +121,7 @@ func openFolder(path string, s settings) (*folder, []tournament.Outcome, error) 
 			return nil, nil, fmt.Errorf("--out: %w", err)
 		}
 	}
-	f := &folder{path: path}
+	f := &folder{path: path, release: release}
 	outcomes, err := f.open()
 	if err != nil {
 		return nil, nil, fmt.Errorf("--out: %w", err)
@@ -166,4 +181,8 @@ func (f *folder) add(p played, o tournament.Outcome) error {
 	return nil
 }
 
-func (f *folder) close() { _ = f.results.Close() } // every line has been written
+// close unlocks the folder. Every line has been written before.
+func (f *folder) close() {
+	_ = f.results.Close()
+	_ = f.release()
+}

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ import (
 
 	"hexarena/adapters/housebot"
 	"hexarena/eventstore/logtest"
+	"hexarena/projections"
 )
 
 // asBot is an environment variable that makes the test binary run as a bot: as the house
@@ -96,9 +98,13 @@ func call(ctx context.Context, args ...string) (out string, err error) {
 
 // callCommand runs a command in this process.
 func callCommand(ctx context.Context, args ...string) (out string, err error) {
-	var cli struct{ Cmds }
+	return runCommand(ctx, new(struct{ Cmds }), args...)
+}
+
+// runCommand runs one of the commands of cli in this process.
+func runCommand(ctx context.Context, cli any, args ...string) (out string, err error) {
 	var o, e bytes.Buffer
-	parser, err := kong.New(&cli, kong.Writers(&o, &e))
+	parser, err := kong.New(cli, kong.Writers(&o, &e))
 	if err != nil {
 		panic(err)
 	}
@@ -280,4 +286,33 @@ func TestInterruptedRunWithoutAFolder(t *testing.T) {
 	interrupt()
 	_, err := call(ctx, "house:random", "house:random", "house:random")
 	require.EqualError(t, err, "stopped after 0 of 102 matches")
+}
+
+// A second run cannot use the folder of a run in progress. The bot of the first run
+// starts the second one.
+func TestTwoRunsCannotShareAFolder(t *testing.T) {
+	h, err := housebot.Handler(housebot.Options{Name: "greedy", Seed: 1, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	dir := t.TempDir()
+	second := make(chan error, 1)
+	var args []string
+	var once sync.Once
+	bot := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		once.Do(func() {
+			_, err := call(t.Context(), args...)
+			second <- err
+		})
+		h.ServeHTTP(w, r)
+	}))
+	defer bot.Close()
+	args = []string{bot.URL, "house:greedy", "house:greedy", "-n", "3", "--out", dir, "--parallel", "1", "--decision", "1m", "--seed", "x"}
+	require.Equal(t, 3, callJSON(t, args...).Matches)
+	require.EqualError(t, <-second, "--out "+dir+": another run is writing to this folder; wait until it ends, or choose another folder")
+	require.Equal(t, 3, callJSON(t, args...).Matches, "the folder is unlocked")
+
+	release, err := projections.Lock(filepath.Join(dir, "duel", versions[1]))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, release()) }()
+	_, err = callCommand(t.Context(), "compare", "house:greedy", "house:random", "--out", filepath.Join(dir, "duel"))
+	require.ErrorContains(t, err, "new: another run is writing to this folder")
 }
