@@ -9,4 +9,5 @@ package practice
 type Cmds struct {
 	Play    playCmd    `cmd:"" help:"Play matches between bots on this machine, without an arena, and compare the bots."`
 	Compare compareCmd `cmd:"" help:"Find out whether a new version of a bot is better than the old one."`
+	Fork    forkCmd    `cmd:"" help:"Play on from any event of an ended match, with other bots and other dice."`
 }
