@@ -2,7 +2,7 @@ package practice
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"sync"
 	"time"
 
@@ -59,7 +59,7 @@ func (c *conversation) ask(ctx context.Context, id int, request []byte, wait tim
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	if err := c.line.Send(waiting, request); err != nil && waiting.Err() == nil {
-		return reply{}, fmt.Errorf("send the request: %w", c.fault(err))
+		return reply{}, c.fault(err)
 	}
 	select {
 	case r := <-c.answers:
@@ -75,7 +75,7 @@ func (c *conversation) ask(ctx context.Context, id int, request []byte, wait tim
 	}
 	select {
 	case <-c.dropped:
-		return reply{}, fmt.Errorf("the bot ended the connection: %w", c.fault(nil))
+		return reply{}, c.fault(errDropped)
 	default:
 		return reply{cause: match.CauseDeadline}, ctx.Err()
 	}
@@ -94,13 +94,12 @@ func (c *conversation) setOpen(id int) {
 	}
 }
 
-// fault returns why the line ended, as an error.
+// fault returns why the line ended, or err if that is unknown.
 func (c *conversation) fault(err error) error {
 	if f := c.line.Fault(); f != nil {
-		return fmt.Errorf("%s", f.Message)
-	}
-	if err == nil {
-		return errNoReason
+		return errors.New(f.Message)
 	}
 	return err
 }
+
+var errDropped = errors.New("the bot ended the connection")

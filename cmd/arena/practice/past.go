@@ -15,6 +15,7 @@ import (
 	"hexarena/cmd/arena/remote"
 	"hexarena/cmd/arena/verify"
 	"hexarena/domain/audit"
+	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 )
 
@@ -62,6 +63,8 @@ func readPast(text []byte) (*past, error) {
 	}
 	p := &past{proof: *r.Proof(), aborted: r.Aborted(), logs: logs.DecisionLogs}
 	p.started, p.events, p.times = r.History()
+	decision, wall := ladder.Clocks(r.Mode) // a record does not contain the clocks
+	p.started.Deadlines = match.Deadlines{DecisionMs: decision.Milliseconds(), WallMs: wall.Milliseconds()}
 	return p, nil
 }
 

@@ -216,7 +216,8 @@ func (r *regressRun) repeat(ctx context.Context, w *worker, p *past) (found []co
 	}
 	defer c.line.Close()
 	for _, q := range requests {
-		answer, err := c.ask(ctx, q.ID, q.frame, cmp.Or(r.cmd.Wait, q.deadline))
+		q.deadline = cmp.Or(r.cmd.Wait, q.deadline)
+		answer, err := c.ask(ctx, q.ID, q.frame, q.deadline)
 		if err != nil {
 			return nil, failed(q.ID, err)
 		}
@@ -349,5 +350,3 @@ func (q *recorded) sameMove(seat int, now match.Answer) (v verdict, talk bool) {
 func (q *recorded) sameFailure(frame []byte) bool {
 	return q.Outcome != frames.Played && q.Answer != nil && *q.Answer == string(frame)
 }
-
-var errNoReason = errors.New("it gave no reason")
