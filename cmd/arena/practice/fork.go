@@ -105,6 +105,8 @@ type forkRun struct {
 	same   bool          // whether a continuation has the chance of the past match
 	forked []bool        // by seat: whether --seat names it
 
+	earlier [][]match.Request // by seat: the requests before the fork
+
 	mu       sync.Mutex // guards the fields below
 	rows     *tournament.Standings
 	outcomes []tournament.Outcome // in the order in which they ended
@@ -132,6 +134,9 @@ func (c *forkCmd) prepare(p *past) (*forkRun, error) {
 	r.parallel = min(cmp.Or(c.Parallel, runtime.NumCPU()), r.plan.Matches())
 	r.logger, r.starter = slog.New(slog.DiscardHandler), &starter{restarts: make([]atomic.Int64, len(r.bots))}
 	r.rows = tournament.NewStandings(len(r.bots))
+	for seat := range r.bots {
+		r.earlier = append(r.earlier, r.requestsBefore(seat))
+	}
 	return r, nil
 }
 
@@ -260,7 +265,7 @@ func (r *forkRun) continuation(n int) tournament.Match {
 
 // playOn plays one continuation, and returns its events after the fork. A referee
 // resumes the match, as after a restart of an arena, from a log that contains the events
-// before the fork.
+// before the fork. First, the bots get the requests before the fork.
 func (r *forkRun) playOn(ctx context.Context, m tournament.Match, dial dialMatch) ([]match.Event, error) {
 	log := memory.New()
 	started := r.past.started
@@ -286,7 +291,13 @@ func (r *forkRun) playOn(ctx context.Context, m tournament.Match, dial dialMatch
 	for _, id := range started.Table.Bots {
 		s.Bots = append(s.Bots, ladder.Entrant{BotID: id, Rating: rating.New()})
 	}
-	w := worker{series: &r.series}
+	held := r.remind(ctx, m, dial)
+	defer func() {
+		for _, h := range held {
+			h.close()
+		}
+	}()
+	w, dial := worker{series: &r.series}, r.takeOver(held, dial)
 	options := w.options(log, m, func(ladder.Seating) (seed.Seed, error) { return r.past.proof.ServerSeed, nil }, dial)
 	if !r.same {
 		options.Resume = func(state match.Match) match.Match {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -191,22 +192,25 @@ func fork(t testing.TB, args ...string) forkReport {
 	return r
 }
 
-// From the first event on, the same bots with the same chance repeat the match. With
-// fresh chance, the seed determines the continuations.
-func TestForkFromTheStart(t *testing.T) {
+// From any event on, the same bots with the same chance repeat the match, because they
+// get the earlier requests first. With fresh chance, the seed determines the
+// continuations.
+func TestForkOfHouseBots(t *testing.T) {
 	file := oneRecord(t, playRecords(t, "house:greedy", "house:random", "house:random", "-n", "1", "--seats", "fixed", "--seed", "x"))
-	bots := []string{file, "--at", "1", "--seat", "0", "--bot", "house:greedy", "--others", "house:random"}
-	r := fork(t, append(bots, "--same-chance")...)
-	require.Equal(t, []int{1, 1, 0}, []int{r.Planned, r.Continuations, r.Turn})
-	require.Equal(t, 2, r.From)
-	require.Len(t, r.Owed, 1)
-	for _, s := range r.Seats {
-		require.InDelta(t, float64(*s.Then.Placement), s.Bot.MeanPlacement, 1e-9)
-		require.InDelta(t, float64(*s.Then.Points), s.Bot.MeanPoints, 1e-9)
-		require.Equal(t, s.Seat == 0, s.Forked)
-		require.Nil(t, s.PlacementLow)
+	for _, at := range []string{"1", "150", "250"} {
+		r := fork(t, file, "--at", at, "--seat", "0", "--bot", "house:greedy", "--others", "house:random", "--same-chance")
+		require.Equal(t, []int{1, 1}, []int{r.Planned, r.Continuations})
+		require.NotEmpty(t, r.Owed)
+		for _, s := range r.Seats {
+			require.InDelta(t, float64(*s.Then.Placement), s.Bot.MeanPlacement, 1e-9)
+			require.InDelta(t, float64(*s.Then.Points), s.Bot.MeanPoints, 1e-9)
+			require.Empty(t, s.Bot.Strikes)
+			require.Equal(t, s.Seat == 0, s.Forked)
+			require.Nil(t, s.PlacementLow)
+		}
 	}
 
+	bots := []string{file, "--at", "1", "--seat", "0", "--bot", "house:greedy", "--others", "house:random"}
 	fresh := fork(t, append(bots, "-n", "6", "--seed", "a", "--parallel", "1")...)
 	require.Equal(t, 6, fresh.Continuations)
 	require.Equal(t, fresh, fork(t, append(bots, "-n", "6", "--seed", "a", "--parallel", "3")...))
@@ -217,6 +221,42 @@ func TestForkFromTheStart(t *testing.T) {
 	out, err := callCommand(t.Context(), "fork", file, "--at", "200", "--seat", "1", "--bot", "house:greedy", "-n", "2", "--seed", "a")
 	require.NoError(t, err)
 	require.Regexp(t, `(?s)^match [0-9a-f-]+ from event \d+, turn \d+; first to decide: seat \d \(\w+\)\n2 continuations with fresh chance, seed a \(.*\n\nseat +then +place +points +now +wins +95 % +place +95 % +points +95 %\n0 +greedy +\d .*\n1\* +random +\d +\d+ +greedy 2 .*\n2 +random 2 `, out)
+}
+
+// A bot first gets the requests that its seat got before the fork, with the id of the
+// continuation, and then the new ones.
+func TestForkRemindsTheBots(t *testing.T) {
+	text := sampleRecords(t, 1)[0]
+	p, err := readPast(text)
+	require.NoError(t, err)
+	requests, err := p.requests(2)
+	require.NoError(t, err)
+	at := requests[20]
+	var want []string
+	for _, q := range requests[:20] {
+		want = append(want, string(q.frame))
+	}
+	var mu sync.Mutex
+	var got []string
+	bot := scriptedBot(t, func(id string, _ int, frame []byte) []string {
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, strings.Replace(string(frame), id, p.started.MatchID, 1))
+		if len(got) > 21 {
+			return nil
+		}
+		return []string{string(requests[len(got)-1].answer())}
+	})
+	r := fork(t, writeRecord(t, text), "--at", fmt.Sprint(at.Seq), "--seat", "2", "--bot", bot, "-n", "1", "--decision", "5s")
+	require.Equal(t, forkOwed{2, at.Kind, at.ID}, r.Owed[slices.IndexFunc(r.Owed, func(d forkOwed) bool { return d.Seat == 2 })])
+	require.Equal(t, want, got[:20])
+	require.Equal(t, string(at.frame), got[20])
+	require.Equal(t, 3, r.Seats[2].Bot.StrikeCount(), "it closes the connection at each of the later requests")
+}
+
+// The method answer() returns the recorded answer.
+func (q *recorded) answer() []byte {
+	return fmt.Appendf(nil, `{"id":%d,"action":%s}`, q.ID, q.Played)
 }
 
 // A program that dies gets strikes, and the result names it.

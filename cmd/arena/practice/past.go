@@ -17,6 +17,7 @@ import (
 	"hexarena/domain/audit"
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
+	"hexarena/projections/frames"
 )
 
 // past is an ended match, read from its record. The record is verified, so a fold of the
@@ -71,6 +72,12 @@ func readPast(text []byte) (*past, error) {
 // begin returns the match after its start, before the first event.
 func (p *past) begin() match.Match {
 	return match.Evolve(match.New(p.proof.ServerSeed), p.started)
+}
+
+// decisions returns the decisions of a seat. Their requests follow from the replay.
+func (p *past) decisions(seat int) []frames.Decision {
+	h := frames.History{Started: p.started, Events: p.events, Times: p.times, Clocks: make([]frames.Clock, len(p.events)), Proof: &p.proof}
+	return h.Decisions(seat, nil, match.NewDetails())
 }
 
 // names lists the bots of the match for an error message.

@@ -260,7 +260,6 @@ type recorded struct {
 // request, the request follows from the state of the match. Only its deadline is then
 // that of the mode, because a record does not contain the deadlines.
 func (p *past) requests(seat int) ([]recorded, error) {
-	h := frames.History{Started: p.started, Events: p.events, Times: p.times, Clocks: make([]frames.Clock, len(p.events)), Proof: &p.proof}
 	logged := map[int]json.RawMessage{}
 	for _, log := range p.logs {
 		if log.Seat == seat {
@@ -271,7 +270,7 @@ func (p *past) requests(seat int) ([]recorded, error) {
 	}
 	var list []recorded
 	m, folded := p.begin(), 0
-	for _, d := range h.Decisions(seat, nil, match.NewDetails()) {
+	for _, d := range p.decisions(seat) {
 		if d.Request == nil {
 			continue // the bot was not asked, because it had no time left
 		}
