@@ -39,11 +39,11 @@ func TestReseed(t *testing.T) {
 		again.dice.Uniform(&again.seed, seed.Dice, 6) // chance that has been used up does not matter
 		slices.Reverse(left(&again))
 		again.Reseed(seed.Seed{byte(n)})
-		require.True(t, fresh == again)
+		require.Equal(t, fresh, again)
 		a, b := NewRand(1), NewRand(1)
 		Playout(&fresh, &a)
 		Playout(&again, &b)
-		require.True(t, fresh == again)
+		require.Equal(t, fresh, again)
 	}
 	require.Greater(t, len(decks), 45)
 	require.Greater(t, len(rolls), 20)

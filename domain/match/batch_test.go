@@ -31,7 +31,8 @@ func TestBatchStarts(t *testing.T) {
 		start := Evolve(New(m.ServerSeed), first[0])
 		require.Equal(t, want, BatchStarts(start, events))
 		for i, at := range want {
-			start, events = EvolveAll(start, events[:at-int(start.Seq)]), events[at-int(start.Seq):]
+			more := at - start.Seq
+			start, events = EvolveAll(start, events[:more]), events[more:]
 			require.Equal(t, asked[i], start.Asks())
 		}
 	})

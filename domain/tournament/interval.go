@@ -62,6 +62,6 @@ func student(freedom int) float64 {
 		return studentTable[freedom-1]
 	}
 	n, z := float64(freedom), z95
-	z3, z5, z7 := math.Pow(z, 3), math.Pow(z, 5), math.Pow(z, 7)
+	z3, z5, z7 := z*z*z, z*z*z*z*z, z*z*z*z*z*z*z
 	return z + (z3+z)/(4*n) + (5*z5+16*z3+3*z)/(96*n*n) + (3*z7+19*z5+17*z3-15*z)/(384*n*n*n)
 }

@@ -15,6 +15,7 @@ import (
 	"hexarena/cmd/arena/remote"
 	"hexarena/cmd/arena/verify"
 	"hexarena/domain/audit"
+	"hexarena/domain/game"
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/projections/frames"
@@ -30,6 +31,7 @@ type past struct {
 	times   []time.Time   // of events
 	aborted bool
 	logs    []decisionLog
+	decided [game.MaxSeats][]frames.Decision // by seat; the method decisions() fills it
 }
 
 // decisionLog is the part of a seat's decision log that a record cannot do without: the
@@ -76,8 +78,11 @@ func (p *past) begin() match.Match {
 
 // decisions returns the decisions of a seat. Their requests follow from the replay.
 func (p *past) decisions(seat int) []frames.Decision {
-	h := frames.History{Started: p.started, Events: p.events, Times: p.times, Clocks: make([]frames.Clock, len(p.events)), Proof: &p.proof}
-	return h.Decisions(seat, nil, match.NewDetails())
+	if p.decided[seat] == nil {
+		h := frames.History{Started: p.started, Events: p.events, Times: p.times, Clocks: make([]frames.Clock, len(p.events)), Proof: &p.proof}
+		p.decided[seat] = h.Decisions(seat, nil, match.NewDetails())
+	}
+	return p.decided[seat]
 }
 
 // names lists the bots of the match for an error message.
