@@ -115,7 +115,7 @@ func lines(t testing.TB, events []match.Event) (list []string) {
 func TestForkRepeatsTheRecord(t *testing.T) {
 	matches, every := 20, 50
 	if raceEnabled {
-		matches, every = 4, 200
+		matches, every = 2, 400
 	}
 	forks, strikes := 0, 0
 	for _, text := range sampleRecords(t, matches) {
