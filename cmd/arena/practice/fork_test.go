@@ -211,10 +211,10 @@ func TestForkOfHouseBots(t *testing.T) {
 	}
 
 	bots := []string{file, "--at", "1", "--seat", "0", "--bot", "house:greedy", "--others", "house:random"}
-	fresh := fork(t, append(bots, "-n", "6", "--seed", "a", "--parallel", "1")...)
-	require.Equal(t, 6, fresh.Continuations)
-	require.Equal(t, fresh, fork(t, append(bots, "-n", "6", "--seed", "a", "--parallel", "3")...))
-	require.NotEqual(t, fresh.Seats, fork(t, append(bots, "-n", "6", "--seed", "b")...).Seats)
+	fresh := fork(t, append(bots, "-n", "3", "--seed", "a", "--parallel", "1")...)
+	require.Equal(t, 3, fresh.Continuations)
+	require.Equal(t, fresh, fork(t, append(bots, "-n", "3", "--seed", "a", "--parallel", "3")...))
+	require.NotEqual(t, fresh.Seats, fork(t, append(bots, "-n", "3", "--seed", "b")...).Seats)
 	require.LessOrEqual(t, *fresh.Seats[0].PlacementLow, fresh.Seats[0].Bot.MeanPlacement)
 	require.GreaterOrEqual(t, *fresh.Seats[0].PointsHigh, fresh.Seats[0].Bot.MeanPoints)
 
