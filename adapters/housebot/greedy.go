@@ -18,7 +18,7 @@ type greedy struct {
 
 func (b *greedy) answer(r *match.Request) (a game.Action, talk string) {
 	t := read(&r.View)
-	b.now.at(t.Turn)
+	b.now.at(t.View)
 	switch r.Kind {
 	case "setup":
 		return b.setup(t), ""

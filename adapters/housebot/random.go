@@ -17,7 +17,7 @@ type random struct {
 
 func (b *random) answer(r *match.Request) (a game.Action, talk string) {
 	t := read(&r.View)
-	b.now.at(t.Turn)
+	b.now.at(t.View)
 	switch r.Kind {
 	case "setup":
 		v := pick(b.rng, t.settlementSpots(true))

@@ -82,7 +82,8 @@ type Mode struct {
 	Ladder   Ladder
 }
 
-// Options configure a Referee. All fields except Beacon and Stream are required.
+// Options configure a Referee. All fields except Beacon, Stream and Resume are
+// required.
 type Options struct {
 	Log    eventstore.Log
 	Dial   Dial
@@ -105,6 +106,10 @@ type Options struct {
 	// Stream returns the name of a match's stream. If it is nil, the referee uses
 	// match.Stream. Trials have their own streams.
 	Stream func(matchID string) string
+	// Resume replaces the state of a match that has events, before the referee plays
+	// it. Matches at home that play on with other dice use it. It must stay nil in an
+	// arena, because its matches must follow from their logs.
+	Resume func(match.Match) match.Match
 }
 
 // SeedsFromKeys returns a function for Options.ServerSeed. It derives the seed of a

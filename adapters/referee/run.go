@@ -116,6 +116,9 @@ func (p *run) startOrResume(ctx context.Context) error {
 	if p.expected == eventstore.NoStream {
 		return p.start(ctx)
 	}
+	if p.options.Resume != nil {
+		p.state = p.options.Resume(p.state)
+	}
 	if err := p.append(ctx, []match.Event{match.Claimed{Player: p.options.Player}}); err != nil {
 		return err
 	}

@@ -154,3 +154,27 @@ func TestFitIntervalsHold(t *testing.T) {
 	// Six standard errors, so that the test never fails by chance.
 	require.InDelta(t, 0.95, share, 0.04)
 }
+
+// The quantiles of Student's t are those of the usual tables. 1, 2, 3, 4, 5 has the mean
+// 3 and the standard deviation 1.5811.
+func TestMeanInterval(t *testing.T) {
+	for n, quantile := range map[int]float64{2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 11: 2.228, 31: 2.042, 101: 1.984, 10001: 1.960} {
+		values := make([]float64, n)
+		values[0] = 1
+		mean, low, high, ok := tournament.MeanInterval(values)
+		require.True(t, ok)
+		require.InDelta(t, 1/float64(n), mean, 1e-9)
+		require.InDelta(t, quantile/float64(n), mean-low, 0.002*quantile/float64(n), "n = %d", n) // the standard error is 1/n
+		require.InDelta(t, mean-low, high-mean, 1e-9)
+	}
+	mean, low, high, ok := tournament.MeanInterval([]float64{5, 1, 4, 2, 3})
+	require.True(t, ok)
+	require.InDelta(t, 3, mean, 1e-9)
+	require.InDelta(t, 3-2.776*1.5811/math.Sqrt(5), low, 1e-3)
+	require.InDelta(t, 3+2.776*1.5811/math.Sqrt(5), high, 1e-3)
+	mean, _, _, ok = tournament.MeanInterval([]float64{7})
+	require.False(t, ok)
+	require.InDelta(t, 7, mean, 0)
+	_, _, _, ok = tournament.MeanInterval(nil)
+	require.False(t, ok)
+}

@@ -20,6 +20,7 @@ import (
 	"hexarena/domain/rating"
 	"hexarena/domain/seed"
 	"hexarena/domain/tournament"
+	"hexarena/eventstore"
 	"hexarena/eventstore/memory"
 	"hexarena/projections/directory"
 	"hexarena/projections/frames"
@@ -169,16 +170,7 @@ func (w *worker) seating(m tournament.Match) match.Seating {
 // referee plays a match with a referee, on a log that only this match uses.
 func (w *worker) referee(ctx context.Context, m tournament.Match) (p played, err error) {
 	log := memory.New()
-	r := referee.New(referee.Options{
-		Log: log, Player: localOwner, Logger: w.logger,
-		Modes:      map[string]referee.Mode{w.mode: {Decision: w.decision, Wall: w.wall, Ladder: noLadder{}}},
-		ServerSeed: func(ladder.Seating) (seed.Seed, error) { return m.Server, nil },
-		Publish:    func(context.Context, ladder.Seating) error { return nil }, // no ladder contains the seating of a local match
-		Bots:       w.find,
-		Dial: func(ctx context.Context, _, _ string, u referee.Upgrade, receive func([]byte, string)) (referee.Line, referee.Accepted, error) {
-			return w.dial(ctx, m, u, receive)
-		},
-	})
+	r := referee.New(w.options(log, m, func(ladder.Seating) (seed.Seed, error) { return m.Server, nil }, w.dial))
 	s := ladder.Seating{
 		MatchID: m.ID, Mode: w.mode, Revision: uint64(m.Block), Index: m.Rotation, SeedKey: localKey,
 		Commitment: seed.Commitment(m.Server), SeatedAt: time.Now(),
@@ -198,6 +190,23 @@ func (w *worker) referee(ctx context.Context, m tournament.Match) (p played, err
 	}
 	p.details, err = frames.ReadDetails(ctx, log, m.ID)
 	return p, err
+}
+
+// dialMatch connects to a bot of a match.
+type dialMatch func(ctx context.Context, m tournament.Match, u referee.Upgrade, receive func([]byte, string)) (referee.Line, referee.Accepted, error)
+
+// The method options() returns the options of a referee that plays one match.
+func (w *worker) options(log eventstore.Log, m tournament.Match, server func(ladder.Seating) (seed.Seed, error), dial dialMatch) referee.Options {
+	return referee.Options{
+		Log: log, Player: localOwner, Logger: w.logger,
+		Modes:      map[string]referee.Mode{w.mode: {Decision: w.decision, Wall: w.wall, Ladder: noLadder{}}},
+		ServerSeed: server,
+		Publish:    func(context.Context, ladder.Seating) error { return nil }, // no ladder contains the seating of a local match
+		Bots:       w.find,
+		Dial: func(ctx context.Context, _, _ string, u referee.Upgrade, receive func([]byte, string)) (referee.Line, referee.Accepted, error) {
+			return dial(ctx, m, u, receive)
+		},
+	}
 }
 
 func (w *worker) find(id string) (directory.Bot, bool) {
@@ -226,36 +235,40 @@ func (w *worker) ready(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// dial connects to a bot of a match. It drops the bot's nonce, because a nonce would
-// change the seed.
+// dial connects to a bot of a match.
 func (w *worker) dial(ctx context.Context, m tournament.Match, u referee.Upgrade, receive func([]byte, string)) (referee.Line, referee.Accepted, error) {
 	for seat, i := range m.Seats {
-		b := &w.bots[i]
-		if b.id != u.BotID {
-			continue
+		if w.bots[i].id == u.BotID {
+			return w.open(ctx, i, m, seat, u, receive)
 		}
-		if b.house != "" {
-			player, err := w.player(m, seat)
-			if err != nil {
-				return nil, referee.Accepted{}, err
-			}
-			line, accepted := houseline.Open(player, receive)
-			return line, accepted, nil
-		}
-		url := b.url
-		if p := w.processes[i]; p != nil {
-			var err error
-			if url, err = p.address(ctx); err != nil {
-				return nil, referee.Accepted{}, err
-			}
-		}
-		line, accepted, err := w.dialer.Dial(ctx, url, m.ID, botwire.Upgrade(u), receive)
+	}
+	return nil, referee.Accepted{}, errUnknownBot
+}
+
+// open connects to bot i, which plays a seat of a match. It drops the bot's nonce,
+// because a nonce would change the seed.
+func (w *worker) open(ctx context.Context, i int, m tournament.Match, seat int, u referee.Upgrade, receive func([]byte, string)) (referee.Line, referee.Accepted, error) {
+	b := &w.bots[i]
+	if b.house != "" {
+		player, err := housebot.NewPlayer(b.house, m.BotSeed(seat), m.ID)
 		if err != nil {
 			return nil, referee.Accepted{}, err
 		}
-		return line, referee.Accepted{Version: accepted.Version}, nil
+		line, accepted := houseline.Open(player, receive)
+		return line, accepted, nil
 	}
-	return nil, referee.Accepted{}, errUnknownBot
+	url := b.url
+	if p := w.processes[i]; p != nil {
+		var err error
+		if url, err = p.address(ctx); err != nil {
+			return nil, referee.Accepted{}, err
+		}
+	}
+	line, accepted, err := w.dialer.Dial(ctx, url, m.ID, botwire.Upgrade(u), receive)
+	if err != nil {
+		return nil, referee.Accepted{}, err
+	}
+	return line, referee.Accepted{Version: accepted.Version}, nil
 }
 
 // noLadder is the ladder of local matches. It stores nothing.

@@ -18,7 +18,7 @@ import (
 
 // Download holds the flags of commands that read a match from an arena.
 type Download struct {
-	Arena string `aliases:"server" placeholder:"URL" help:"Download the match from this arena, with the decision logs of your bots if you are signed in there."`
+	Arena string `placeholder:"URL" help:"Download the match from this arena, with the decision logs of your bots if you are signed in there."`
 	Key   string `placeholder:"FILE" help:"Private key to sign with, in PEM (default: the key of the last \"keys add\")."`
 	KeyID string `placeholder:"ID" help:"The key's id at the arena (default: the remembered one)."`
 }

@@ -39,39 +39,47 @@ var (
 	matchPath = regexp.MustCompile(`^/(?:matches|watch)/([0-9a-fA-F-]{36})(?:/frames)?/?$`)
 )
 
+// Locate reads an argument that names a match: the match's id, its address at an arena,
+// or a file. For an address, base is the arena's URL. For a file, both results are
+// empty.
+func Locate(what string) (base, id string, err error) {
+	if !strings.HasPrefix(what, "http://") && !strings.HasPrefix(what, "https://") {
+		return "", strings.ToLower(bareID.FindString(what)), nil
+	}
+	u, err := url.Parse(what)
+	if err != nil {
+		return "", "", err
+	}
+	found := matchPath.FindStringSubmatch(u.Path)
+	if found == nil {
+		return "", "", fmt.Errorf("%s is not the address of a match: want …/matches/ID or …/watch/ID", what)
+	}
+	return u.Scheme + "://" + u.Host, strings.ToLower(found[1]), nil
+}
+
 // openSource decides whether the argument is a file, an address or an id. It
 // opens everything that the flags name.
 func (c *Cmd) openSource(ctx context.Context) (*matchSource, error) {
 	s := &matchSource{total: 1, close: func() {}}
 	base := c.Arena
+	address, id, err := Locate(c.What)
 	switch {
-	case strings.HasPrefix(c.What, "http://") || strings.HasPrefix(c.What, "https://"):
-		u, err := url.Parse(c.What)
-		if err != nil {
+	case err != nil:
+		return nil, err
+	case id == "":
+		s.file = c.What
+	case address != "":
+		base = address
+	case c.Arena == "" && c.EventStore == "":
+		if base, err = remote.LastArena(); err != nil {
 			return nil, err
 		}
-		found := matchPath.FindStringSubmatch(u.Path)
-		if found == nil {
-			return nil, fmt.Errorf("%s is not the address of a match: want …/matches/ID or …/watch/ID", c.What)
-		}
-		base, s.id = u.Scheme+"://"+u.Host, found[1]
-	case bareID.MatchString(c.What):
-		s.id = c.What
-		if c.Arena == "" && c.EventStore == "" {
-			var err error
-			if base, err = remote.LastArena(); err != nil {
-				return nil, err
-			}
-		}
-	default:
-		s.file = c.What
 	}
-	s.id = strings.ToLower(s.id)
+	s.id = id
 	s.ids = []string{s.id}
 	if err := cmp.Or(s.openArena(base), s.openFile(c.EventStore != "")); err != nil {
 		return s, err
 	}
-	var err error
 	s.log, s.close, err = openLog(ctx, c.EventStore)
 	return s, err
 }

@@ -1,0 +1,173 @@
+package practice
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"strings"
+	"time"
+
+	"hexarena/adapters/client"
+	"hexarena/cmd/arena/remote"
+	"hexarena/cmd/arena/verify"
+	"hexarena/domain/audit"
+	"hexarena/domain/game"
+	"hexarena/domain/ladder"
+	"hexarena/domain/match"
+	"hexarena/projections/frames"
+)
+
+// past is an ended match, read from its record. The record is verified, so a fold of the
+// events gives the states of the match.
+type past struct {
+	base    string // the URL of the arena that provided the record; empty for a file
+	started match.Started
+	proof   match.Proof
+	events  []match.Event // all public events; events[i] has the seq i+1
+	times   []time.Time   // of events
+	aborted bool
+	logs    []decisionLog
+	decided [game.MaxSeats][]frames.Decision // by seat; the method decisions() fills it
+}
+
+// decisionLog is the part of a seat's decision log that a record cannot do without: the
+// requests as the bot received them.
+type decisionLog struct {
+	Seat      int `json:"seat"`
+	Decisions []struct {
+		ID      int             `json:"id"`
+		Request json.RawMessage `json:"request"` // null if the arena did not know the seed
+	} `json:"decisions"`
+}
+
+// readPast reads the record of an ended match, and verifies it.
+func readPast(text []byte) (*past, error) {
+	r, err := audit.Parse(text)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.Running():
+		return nil, fmt.Errorf("match %s is still running; its record is complete when it has ended", r.ID)
+	case r.Proof() == nil:
+		return nil, fmt.Errorf("the record of match %s has no proof, so its chance cannot be repeated", r.ID)
+	}
+	if d := audit.Match(r, audit.Evidence{}).Difference; d != nil {
+		return nil, fmt.Errorf("the record of match %s does not verify: %w", r.ID, d)
+	}
+	var logs struct {
+		DecisionLogs []decisionLog `json:"decisionLogs"`
+	}
+	if err := json.Unmarshal(text, &logs); err != nil {
+		return nil, fmt.Errorf("the decision logs of match %s: %w", r.ID, err)
+	}
+	p := &past{proof: *r.Proof(), aborted: r.Aborted(), logs: logs.DecisionLogs}
+	p.started, p.events, p.times = r.History()
+	decision, wall := ladder.Clocks(r.Mode) // a record does not contain the clocks
+	p.started.Deadlines = match.Deadlines{DecisionMs: decision.Milliseconds(), WallMs: wall.Milliseconds()}
+	return p, nil
+}
+
+// begin returns the match after its start, before the first event.
+func (p *past) begin() match.Match {
+	return match.Evolve(match.New(p.proof.ServerSeed), p.started)
+}
+
+// decisions returns the decisions of a seat. Their requests follow from the replay.
+func (p *past) decisions(seat int) []frames.Decision {
+	if p.decided[seat] == nil {
+		h := frames.History{Started: p.started, Events: p.events, Times: p.times, Clocks: make([]frames.Clock, len(p.events)), Proof: &p.proof}
+		p.decided[seat] = h.Decisions(seat, nil, match.NewDetails())
+	}
+	return p.decided[seat]
+}
+
+// names lists the bots of the match for an error message.
+func (p *past) names() string {
+	var names []string
+	for _, s := range p.started.Seats {
+		names = append(names, fmt.Sprintf("%q", cmp.Or(s.BotName, s.BotID)))
+	}
+	return strings.Join(names, ", ")
+}
+
+// checkSeat returns an error if the match has no seat with this number.
+func (p *past) checkSeat(seat int) error {
+	if n := len(p.started.Seats); seat < 0 || seat >= n {
+		return fmt.Errorf("match %s has the seats 0 to %d, and no seat %d", p.started.MatchID, n-1, seat)
+	}
+	return nil
+}
+
+// pasts yields the matches that an argument names: the records in a file, or the match
+// with an id or a URL at an arena.
+func pasts(ctx context.Context, what, arena string) iter.Seq2[*past, error] {
+	return func(yield func(*past, error) bool) {
+		base, id, err := verify.Locate(what)
+		if err == nil && id != "" {
+			yield(fetchPast(ctx, cmp.Or(base, arena), id))
+			return
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for text, err := range verify.Records(what) {
+			var p *past
+			if err == nil {
+				if p, err = readPast(text); err != nil {
+					err = fmt.Errorf("%s: %w", what, err)
+				}
+			}
+			if !yield(p, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// onePast returns the only match that an argument names.
+func onePast(ctx context.Context, what, arena string) (one *past, err error) {
+	for p, err := range pasts(ctx, what, arena) {
+		switch {
+		case err != nil:
+			return nil, err
+		case one != nil:
+			return nil, fmt.Errorf("%s contains several records; choose a file with one record", what)
+		}
+		one = p
+	}
+	if one == nil {
+		return nil, fmt.Errorf("%s contains no record", what)
+	}
+	return one, nil
+}
+
+func fetchPast(ctx context.Context, base, id string) (*past, error) {
+	if base == "" {
+		var err error
+		if base, err = remote.LastArena(); err != nil {
+			return nil, err
+		}
+	}
+	c, err := client.New(client.Options{Base: base})
+	if err != nil {
+		return nil, fmt.Errorf("--arena: %w", err)
+	}
+	answer, err := c.Call(ctx, http.MethodGet, "/matches/"+id, nil)
+	if err != nil {
+		return nil, fmt.Errorf("match %s at %s: %w", id, base, err)
+	}
+	p, err := readPast(answer.Body)
+	switch {
+	case err != nil:
+		return nil, err
+	case p.started.MatchID != id:
+		return nil, errors.New("the arena returned the record of another match: " + p.started.MatchID)
+	}
+	p.base = base
+	return p, nil
+}
