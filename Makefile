@@ -6,11 +6,9 @@ LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # The arena and its libraries need no C code. Without it, the build is faster and needs no
 # C compiler. Only the race detector needs one.
 export CGO_ENABLED := 0
-# RACE lists the concurrent packages. QUICK_RACE lists the packages of RACE whose
-# tests start no process, server or browser. `make flakes` uses it. It also lists the
-# conformance suite, although that suite starts an embedded node.
-RACE := ./adapters/... ./eventstore/... ./projections/... ./cmd/...
-QUICK_RACE := $(patsubst %,./%/...,$(filter-out adapters/web,$(wildcard adapters/*))) ./eventstore ./eventstore/conformance ./eventstore/memory ./eventstore/logtest/... ./projections/...
+# RACE lists the concurrent packages. Packages whose tests start the arena, a browser or
+# other programs are not in it, because these programs run without the race detector.
+RACE := $(patsubst %,./%/...,$(filter-out adapters/web,$(wildcard adapters/*))) ./eventstore/... ./projections/...
 # SLOW lists the packages whose tests take longest, the slowest first. They start first,
 # so that no other package has to wait for them at the end.
 SLOW := ./cmd/arena ./domain/audit ./adapters/api ./adapters/web ./eventstore/node ./eventstore/esdb ./adapters/referee
@@ -69,12 +67,12 @@ test: deps ## run all tests
 
 .PHONY: flakes
 flakes: deps ## look for flaky tests: run all tests FLAKES times (default 20) in random order, under different loads (LOAD: none, busy, both)
-	@$(GO) run ./cmd/runtests -first "$(SLOW)" -race "$(QUICK_RACE)" -rounds $${FLAKES:-20} -load $${LOAD:-both}
+	@$(GO) run ./cmd/runtests -first "$(SLOW)" -race "$(RACE)" -rounds $${FLAKES:-20} -load $${LOAD:-both}
 
 .PHONY: screenshots
 screenshots: deps ## write a picture of each page, at three widths and in both themes, into screenshots/
 	@mkdir -p screenshots
-	@ARENA_SCREENSHOTS=$(CURDIR)/screenshots $(GO) test -count=1 -timeout 20m -run 'TestEveryPageIsSoundInABrowser|TestPagesOfAilingBotsInABrowser|TestTrialsOnThePages|TestScreenshotsOfMatches' ./cmd/arena ./adapters/web
+	@ARENA_SCREENSHOTS=$(CURDIR)/screenshots $(GO) test -count=1 -timeout 20m -run 'TestEveryPageIsSoundInABrowser|TestViewRecordsInABrowser|TestPagesOfAilingBotsInABrowser|TestTrialsOnThePages|TestScreenshotsOfMatches' ./cmd/arena ./adapters/web
 
 .PHONY: race
 race: deps ## run the tests of all concurrent packages under the race detector (needs a C compiler)

@@ -166,7 +166,7 @@ func TestLinksLead(t *testing.T) {
 	records, err := filepath.Glob(filepath.Join("adr", "*.md"))
 	require.NoError(t, err)
 	require.NotEmpty(t, records)
-	for _, page := range append(append(pages, records...), filepath.Join("..", "README.md")) {
+	for _, page := range append(append(pages, records...), filepath.Join("..", "README.md"), filepath.Join("kits", "README.md")) {
 		for _, link := range firsts(`\]\(([^)]+)\)`, read(t, page)) {
 			if strings.Contains(link, "://") {
 				continue

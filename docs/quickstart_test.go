@@ -45,13 +45,13 @@ func goBot(t *testing.T) *exec.Cmd {
 	return bot
 }
 
-// typeScriptBot writes the bot in TypeScript to a file. It listens on a free port.
-func typeScriptBot(t *testing.T) *exec.Cmd {
+// npmModules returns node, and the folder of the npm modules that make deps installs.
+func npmModules(t *testing.T) (node, modules string) {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	cache, cacheErr := os.UserCacheDir()
 	require.NoError(t, cacheErr)
-	modules := filepath.Join(cache, "hexarena", "npm", "node_modules")
+	modules = filepath.Join(cache, "hexarena", "npm", "node_modules")
 	// make deps writes this list after it has installed all modules.
 	want := firsts(`(?m)^NPM_MODULES := (.*)$`, read(t, "..", "Makefile"))
 	installed, _ := os.ReadFile(filepath.Join(filepath.Dir(modules), "modules"))
@@ -59,6 +59,13 @@ func typeScriptBot(t *testing.T) *exec.Cmd {
 		require.Empty(t, os.Getenv("CI"), "CI installs node and npm's tsx and ws: make deps")
 		t.Skip("needs node, and tsx and ws of npm: run make deps")
 	}
+	return node, modules
+}
+
+// typeScriptBot writes the bot in TypeScript to a file. It listens on a free port.
+func typeScriptBot(t *testing.T) *exec.Cmd {
+	t.Helper()
+	node, modules := npmModules(t)
 	dir := t.TempDir()
 	require.NoError(t, os.Symlink(modules, filepath.Join(dir, "node_modules")))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "package.json"), []byte(`{"type":"module"}`), 0o600))

@@ -23,7 +23,11 @@ var arenaKey = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{3}, ed25519.SeedSize))
 // no others. If ARENA_RECIPIENT is not set, the recipient's host must be the address
 // that the bot prints.
 func TestTheQuickStartsBotsAcceptOnlyTheArena(t *testing.T) {
-	for name, build := range map[string]func(*testing.T) *exec.Cmd{"Python": pythonBot, "Go": goBot, "TypeScript": typeScriptBot} {
+	builds := map[string]func(*testing.T) *exec.Cmd{"Python": pythonBot, "Go": goBot, "TypeScript": typeScriptBot}
+	for _, kit := range kits {
+		builds["the kit in "+kit.language] = func(t *testing.T) *exec.Cmd { return kitBot(t, kit.language) }
+	}
+	for name, build := range builds {
 		t.Run(name, func(t *testing.T) {
 			bot := build(t)
 			bot.Env = append(os.Environ(), "ARENA_PUBLIC_KEY="+base64.StdEncoding.EncodeToString(arenaKey.Public().(ed25519.PublicKey)))
