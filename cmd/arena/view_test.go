@@ -148,7 +148,7 @@ func TestViewAMatchOfAnArena(t *testing.T) {
 	require.Empty(t, p.err.String())
 	p.end(syscall.SIGTERM)
 
-	p = launchIn(t, processOptions{env: []string{"XDG_CONFIG_HOME=" + t.TempDir()}}, "view", m.ID, "--server", s.base())
+	p = launchIn(t, processOptions{env: []string{"XDG_CONFIG_HOME=" + t.TempDir()}}, "view", m.ID, "--arena", s.base())
 	require.NotContains(t, page(p), "/log/")
 	require.Contains(t, p.err.String(), "without decision logs: not signed in at "+s.base())
 	p.end(syscall.SIGINT)
