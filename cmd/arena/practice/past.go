@@ -12,13 +12,15 @@ import (
 	"time"
 
 	"hexarena/adapters/client"
+	"hexarena/cmd/arena/records"
 	"hexarena/cmd/arena/remote"
 	"hexarena/cmd/arena/verify"
-	"hexarena/domain/audit"
 	"hexarena/domain/game"
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
+	"hexarena/domain/rating"
 	"hexarena/projections/frames"
+	"hexarena/projections/matches"
 )
 
 // past is an ended match, read from its record. The record is verified, so a fold of the
@@ -34,8 +36,7 @@ type past struct {
 	decided [game.MaxSeats][]frames.Decision // by seat; the method decisions() fills it
 }
 
-// decisionLog is the part of a seat's decision log that a record cannot do without: the
-// requests as the bot received them.
+// decisionLog is a seat's decision log, with the requests as the bot received them.
 type decisionLog struct {
 	Seat      int `json:"seat"`
 	Decisions []struct {
@@ -46,27 +47,28 @@ type decisionLog struct {
 
 // readPast reads the record of an ended match, and verifies it.
 func readPast(text []byte) (*past, error) {
-	r, err := audit.Parse(text)
-	switch {
-	case err != nil:
+	r, err := records.Parse(text)
+	if err != nil {
 		return nil, err
-	case r.Running():
-		return nil, fmt.Errorf("match %s is still running; its record is complete when it has ended", r.ID)
-	case r.Proof() == nil:
-		return nil, fmt.Errorf("the record of match %s has no proof, so its chance cannot be repeated", r.ID)
 	}
-	if d := audit.Match(r, audit.Evidence{}).Difference; d != nil {
-		return nil, fmt.Errorf("the record of match %s does not verify: %w", r.ID, d)
+	h := r.History
+	p := &past{started: h.Started, proof: *h.Proof, events: h.Events, times: h.Times}
+	if p.aborted = r.Match.Status == matches.Aborted; p.aborted {
+		last := len(p.events) - 1 // the abort, which is not in the replay
+		p.events, p.times = p.events[:last], p.times[:last]
 	}
 	var logs struct {
 		DecisionLogs []decisionLog `json:"decisionLogs"`
 	}
 	if err := json.Unmarshal(text, &logs); err != nil {
-		return nil, fmt.Errorf("the decision logs of match %s: %w", r.ID, err)
+		return nil, fmt.Errorf("the decision logs of match %s: %w", r.Match.ID, err)
 	}
-	p := &past{proof: *r.Proof(), aborted: r.Aborted(), logs: logs.DecisionLogs}
-	p.started, p.events, p.times = r.History()
-	decision, wall := ladder.Clocks(r.Mode) // a record does not contain the clocks
+	p.logs = logs.DecisionLogs
+	unrated := rating.New() // a record does not contain the ratings and the clocks
+	for i := range p.started.Seats {
+		p.started.Seats[i].Mu, p.started.Seats[i].Sigma = unrated.Mu, unrated.Sigma
+	}
+	decision, wall := ladder.Clocks(r.Match.Mode)
 	p.started.Deadlines = match.Deadlines{DecisionMs: decision.Milliseconds(), WallMs: wall.Milliseconds()}
 	return p, nil
 }

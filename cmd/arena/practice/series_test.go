@@ -30,9 +30,9 @@ func newSeries(t testing.TB, blocks, parallel int, specs ...string) *series {
 
 func all(int) bool { return false }
 
-// records plays a series, and returns the records by id. Without times, it removes
+// recordsOf plays a series, and returns the records by id. Without times, it removes
 // everything that depends on the clock.
-func records(t testing.TB, s *series, withTimes bool) map[string]string {
+func recordsOf(t testing.TB, s *series, withTimes bool) map[string]string {
 	t.Helper()
 	var mu sync.Mutex
 	list := map[string]string{}
@@ -74,8 +74,8 @@ func removeTimes(p *played) {
 // at the same time does not matter, nor whether a referee plays them.
 func TestASeedDeterminesTheRecords(t *testing.T) {
 	specs := []string{"house:greedy", "house:greedy", "house:random", "house:random"}
-	one := records(t, newSeries(t, 1, 1, specs...), false)
-	require.Equal(t, one, records(t, newSeries(t, 1, 4, specs...), false))
+	one := recordsOf(t, newSeries(t, 1, 1, specs...), false)
+	require.Equal(t, one, recordsOf(t, newSeries(t, 1, 4, specs...), false))
 
 	s := newSeries(t, 1, 1, specs...)
 	w := s.newWorker(0)
@@ -93,7 +93,7 @@ func TestASeedDeterminesTheRecords(t *testing.T) {
 
 // The audit recomputes the records.
 func TestRecordsVerify(t *testing.T) {
-	for _, text := range records(t, newSeries(t, 3, 2, "house:greedy", "house:random", "house:random"), true) {
+	for _, text := range recordsOf(t, newSeries(t, 3, 2, "house:greedy", "house:random", "house:random"), true) {
 		r, err := audit.Parse([]byte(text))
 		require.NoError(t, err)
 		report := audit.Match(r, audit.Evidence{})
@@ -106,7 +106,7 @@ func TestRecordsVerify(t *testing.T) {
 func TestAbortedMatchesVerify(t *testing.T) {
 	s := newSeries(t, 1, 1, "house:greedy", "house:random", "house:random")
 	s.wall = time.Nanosecond
-	for _, text := range records(t, s, true) {
+	for _, text := range recordsOf(t, s, true) {
 		r, err := audit.Parse([]byte(text))
 		require.NoError(t, err)
 		report := audit.Match(r, audit.Evidence{})

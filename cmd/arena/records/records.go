@@ -261,10 +261,10 @@ func Parse(text []byte) (*Record, error) {
 		return nil, err
 	}
 	if checked.Running() {
-		return nil, errors.New("the match is still running")
+		return nil, fmt.Errorf("match %s is still running; its record is complete when it has ended", checked.ID)
 	}
 	if d := audit.Match(checked, audit.Evidence{}).Difference; d != nil {
-		return nil, fmt.Errorf("the record does not follow from its seed and answers: %w", d)
+		return nil, fmt.Errorf("the record does not verify: %w", d)
 	}
 	r := &Record{Text: text}
 	if err := json.Unmarshal(text, &r.Match); err != nil {

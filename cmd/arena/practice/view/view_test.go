@@ -191,7 +191,7 @@ func TestViewRejectsWhatItCannotShow(t *testing.T) {
 		"there are several records of match " + forged.ID:                  {forged.ID, "--in", twice},
 		"contains several series; name one of them, such as":               {twice},
 		"contains no records of matches":                                   {t.TempDir()},
-		"the record does not follow from its seed and answers":             {wrong},
+		"the record does not verify: ":                                     {wrong},
 		"not a record of a match":                                          {garbage},
 		"--listen 0.0.0.0:0: the pages are only for this machine":          {dir, "--listen", "0.0.0.0:0"},
 		"--listen: listen tcp":                                             {dir, "--listen", "127.0.0.1:99999"},
@@ -202,7 +202,7 @@ func TestViewRejectsWhatItCannotShow(t *testing.T) {
 	// A broken record in a folder has a page that says so. The other records work.
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "matches", forged.ID+".json"), text, 0o600))
 	v := start(t, dir)
-	require.Contains(t, v.get("/watch/"+forged.ID, http.StatusUnprocessableEntity), "does not follow from its seed")
+	require.Contains(t, v.get("/watch/"+forged.ID, http.StatusUnprocessableEntity), "does not verify")
 	v.get("/watch/"+list[1].ID, http.StatusOK)
 }
 
