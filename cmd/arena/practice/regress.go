@@ -36,7 +36,7 @@ type regressCmd struct {
 	Seat         *int          `placeholder:"N" help:"The seat of your bot in the records, instead of --name."`
 	MaxDifferent string        `placeholder:"N|P%" help:"Exit with status 1 if more answers than this are not the same: a number, or a percentage of all requests."`
 	Viewer       string        `placeholder:"URL" help:"Where arena view serves the records, for the links to the differences."`
-	Arena        string        `placeholder:"URL" help:"The arena that has the matches that are named by ids (default: the arena you last signed in to, else http://127.0.0.1:8080)."`
+	Arena        string        `placeholder:"URL" help:"The arena that has the matches, if you name them by their ids (default: the arena you last signed in to, else http://127.0.0.1:8080)."`
 	Parallel     int           `help:"How many matches to send at the same time (default: the number of cores)."`
 	Wait         time.Duration `help:"How long to wait for an answer (default: the deadline in the request)."`
 	JSON         bool          `name:"json" help:"Print one JSON object."`

@@ -39,7 +39,7 @@ def goal(game):
 
 
 def harm(game, move):
-    """Rates a move of the bandit: what it costs the rivals, the leader most, and never the seat itself."""
+    """Rates a move of the bandit by its cost to the rivals, most of all the leader. It avoids the seat's own hexes."""
     rivals, mine = game.rivals_on(move["hex"]), game.my_towns(True) + game.my_towns(False)
     loss = game.hex_pips(move["hex"]) * sum(game.view["scores"][seat] for seat in rivals)
     cards = game.view["handCounts"][move["victim"]] if "victim" in move else -1

@@ -47,7 +47,7 @@ function goal(game: Game): Plan {
   });
 }
 
-/** Rates a move of the bandit: what it costs the rivals, the leader most, and never the seat itself. */
+/** Rates a move of the bandit by its cost to the rivals, most of all the leader. It avoids the seat's own hexes. */
 function harm(game: Game, { hex, victim }: Robbery): number {
   const mine = [...game.myTowns(true), ...game.myTowns(false)].some((v) => VERTEX_HEXES[v].includes(hex));
   const loss = game.hexPips(hex) * game.rivalsOn(hex).reduce((sum, seat) => sum + game.view.scores[seat], 0);

@@ -38,7 +38,7 @@ class Memory:
             self.__init__(turn=turn)
 
     def repeated(self, request: Request) -> bool:
-        """Returns whether the arena asks the latest decision again, because the connection was lost."""
+        """Returns whether the arena repeats its latest request because the connection was lost."""
         return self.latest is not None and all(self.latest[name] == request[name] for name in ("id", "kind", "view"))
 
     def record(self, request: Request, action: Action) -> None:
@@ -163,7 +163,7 @@ class Game:
         return self._builds() + self._bank_trades() + self._cards() + [{"type": "end_turn"}]
 
     def allows(self, action: Action) -> bool:
-        """Returns whether an action is legal, also if it has talk or is an offer. The action must be well-formed."""
+        """Returns whether an action is legal, including offers and actions with talk. The action must be well-formed."""
         if action.get("talk") and (self.kind in ("bandit", "trade") or action.get("type") in ("offer_trade", "end_turn")):
             if self.memory.talked or len(action["talk"]) > MAX_TALK:
                 return False

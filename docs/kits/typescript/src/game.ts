@@ -46,7 +46,7 @@ export class Memory {
     if (turn !== this.turn) Object.assign(this, new Memory(), { turn });
   }
 
-  /** Returns whether the arena asks the latest decision again, because the connection was lost. */
+  /** Returns whether the arena repeats its latest request because the connection was lost. */
   repeated(request: Request): boolean {
     return this.latest?.id === request.id && isDeepStrictEqual([this.latest.kind, this.latest.view], [request.kind, request.view]);
   }
@@ -204,7 +204,7 @@ export class Game {
     }
   }
 
-  /** Returns whether an action is legal, also if it has talk or is an offer. The action must be well-formed. */
+  /** Returns whether an action is legal, including offers and actions with talk. The action must be well-formed. */
   allows(action: Action): boolean {
     const { type, talk } = action as { type?: string; talk?: string };
     if (talk && (this.kind === "bandit" || this.kind === "trade" || type === "offer_trade" || type === "end_turn")) {

@@ -19,6 +19,6 @@ export function verified(headers: IncomingHttpHeaders, key: string, recipient: s
     const publicKey = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
     return verify(null, Buffer.from(text), publicKey, Buffer.from(String(headers["x-arena-signature-v2"] ?? ""), "base64"));
   } catch {
-    return false; // the key is not a key
+    return false; // the key is malformed
   }
 }
