@@ -1,0 +1,221 @@
+package conformance
+
+import (
+	"context"
+
+	"hexarena/domain/game"
+	"hexarena/domain/match"
+)
+
+// The numbers of the matches that the bot plays. The seats differ.
+const (
+	firstGame = 100 + iota
+	secondGame
+	reconnectGame
+	memoryGame = 1000
+)
+
+// seated is a match in which the bot has a seat.
+type seated struct {
+	*table
+
+	r    *run
+	seat int
+	line *session
+}
+
+// sit starts a match with the bot at a seat.
+func (r *run) sit(number, seats, seat int) *seated {
+	t := newTable(number, seats, r.newMatchID())
+	s := &seated{table: t, r: r, seat: seat}
+	s.line = r.open(&t.m)
+	return s
+}
+
+// redial opens a new connection for the same match.
+func (s *seated) redial() {
+	s.r.close(s.line)
+	s.line = s.r.open(&s.m)
+}
+
+func (s *seated) close() { s.r.close(s.line) }
+
+// advance plays until the bot has a decision. It returns false if the match is over or
+// the bot has resigned.
+func (s *seated) advance(ctx context.Context) (d match.Decision, ok bool) {
+	for !s.m.Over() && !s.m.Resigned[s.seat] && ctx.Err() == nil {
+		for _, d := range s.m.Asks() {
+			if d.Seat == s.seat {
+				return d, true
+			}
+		}
+		s.step(nil)
+	}
+	return d, false
+}
+
+// play asks the bot for its decision, and plays the answer. As on an arena, it opens a
+// new connection if the old one was lost.
+func (s *seated) play(ctx context.Context, d match.Decision) (position, *failure) {
+	if s.line.lost() {
+		s.redial()
+	}
+	before := position{s.m, d}
+	o, f := s.r.ask(ctx, s.line, &s.m, d, nil)
+	s.step(map[int]match.Outcome{s.seat: o})
+	return before, f
+}
+
+// plainMatch lets the bot play a whole match at a table of three.
+func (r *run) plainMatch(ctx context.Context) {
+	if !r.ready() {
+		return
+	}
+	s := r.sit(firstGame, 3, 1)
+	defer s.close()
+	for range maxDecisions {
+		d, ok := s.advance(ctx)
+		if !ok || !r.ready() {
+			return
+		}
+		p, f := s.play(ctx, d)
+		if f == nil {
+			r.plain(d.Kind, nil)
+		} else {
+			r.blameMatch(ctx, p, f)
+		}
+	}
+}
+
+// blameMatch decides which check a failure in the first match belongs to. The match
+// differs from a plain request: it has talk, and many requests on one connection.
+func (r *run) blameMatch(ctx context.Context, p position, f *failure) {
+	talked := len(p.m.View(p.d.Seat).TalkLog) > 0
+	switch alone := r.repeatable(p); {
+	case !f.lost || !alone:
+		r.plain(p.d.Kind, f)
+	case r.single(ctx, p, nil) == nil:
+		r.fail("connection", f)
+	case talked && r.single(ctx, p, r.quiet) == nil:
+		r.fail("talklog", f)
+	default:
+		f.Code = p.d.Kind.String()
+		r.plain(p.d.Kind, f)
+	}
+}
+
+// repeatable reports whether a bot that sees only this request can answer it.
+func (r *run) repeatable(p position) bool { return p.d.Kind != game.KindTurn || !p.talkedThisTurn() }
+
+// quiet removes the talk from a request.
+func (r *run) quiet(req *match.Request) []byte {
+	req.View.TalkLog = []match.TableTalk{}
+	return req.AppendJSON(nil)
+}
+
+// secondDecisions is how many decisions of the second match the bot gets.
+const secondDecisions = 20
+
+// nextMatch lets the bot begin a second match, on another board and at another seat. A
+// bot that remembers the first match fails.
+func (r *run) nextMatch(ctx context.Context) {
+	if !r.ready("matches") {
+		return
+	}
+	s := r.sit(secondGame, 3, 2)
+	defer s.close()
+	for range secondDecisions {
+		d, ok := s.advance(ctx)
+		if !ok {
+			return
+		}
+		_, f := s.play(ctx, d)
+		switch {
+		case f == nil && r.soundKind(d.Kind.String()):
+			r.pass("matches")
+		case f == nil || !r.soundKind(d.Kind.String()):
+		case checkFor(f) == d.Kind.String() || f.lost:
+			r.fail("matches", f)
+			return
+		default:
+			r.plain(d.Kind, f)
+		}
+	}
+}
+
+// plainPositions asks for a decision of each kind, each in a match of its own.
+func (r *run) plainPositions(ctx context.Context) {
+	for _, p := range choose(r.positions(3, false), ordinary) {
+		if !r.ready(p.d.Kind.String()) || ctx.Err() != nil {
+			return
+		}
+		if r.sound[p.d.Kind.String()] < 0 {
+			continue
+		}
+		f := r.single(ctx, p, nil)
+		if f != nil && f.lost {
+			f.Code = p.d.Kind.String()
+		}
+		r.plain(p.d.Kind, f)
+	}
+}
+
+// fourSeats repeats the plain positions at tables of four.
+func (r *run) fourSeats(ctx context.Context) {
+	r.special(ctx, "seats", choose(r.positions(4, false), ordinary), nil)
+}
+
+// longTalk asks for decisions after much talk.
+func (r *run) longTalk(ctx context.Context) {
+	var full []position
+	for _, p := range r.positions(3, true) {
+		if len(p.m.View(p.d.Seat).TalkLog) == match.TalkLogLen {
+			full = append(full, p)
+		}
+	}
+	if r.report.failed("talklog") {
+		return
+	}
+	for i, p := range choose(full, ordinary) {
+		if i > 0 && r.report.failed("talklog") {
+			return
+		}
+		r.talkPosition(ctx, p)
+	}
+}
+
+func (r *run) talkPosition(ctx context.Context, p position) {
+	if !r.ready("talklog") || !r.soundKind(p.d.Kind.String()) || ctx.Err() != nil {
+		return
+	}
+	switch f := r.single(ctx, p, nil); {
+	case f == nil:
+		r.pass("talklog")
+	case unreachable(f) || r.single(ctx, p, r.quiet) == nil:
+		r.fail("talklog", f)
+	default:
+		r.plain(p.d.Kind, f)
+	}
+}
+
+// oddViews asks for decisions at the limits of the rules. An illegal answer there says
+// that the bot does not know a rule, not that it cannot read the view.
+func (r *run) oddViews(ctx context.Context) {
+	positions := append(choose(r.positions(3, false), unusual), choose(r.positions(4, false), unusual)...)
+	for _, p := range positions {
+		if !r.ready("views") || ctx.Err() != nil {
+			return
+		}
+		if !r.soundKind(p.d.Kind.String()) || p.m.Game.Seats == 4 && r.report.failed("seats") {
+			continue
+		}
+		switch f := r.single(ctx, p, nil); {
+		case f == nil:
+			r.pass("views")
+		case checkFor(f) == p.d.Kind.String():
+			r.plain(p.d.Kind, f)
+		default:
+			r.blame(ctx, "views", p, nil, f)
+		}
+	}
+}
