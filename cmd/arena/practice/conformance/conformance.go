@@ -127,20 +127,24 @@ func (r *run) ready(ids ...string) bool {
 // plain matches.
 func (r *run) soundKind(kind string) bool { return r.sound[kind] > 0 }
 
-// plain judges an answer in a plain match.
+// plain stores the judgment of an answer in a plain match.
 func (r *run) plain(kind game.Kind, f *failure) {
-	if r.stopped() {
-		return
-	}
-	if f == nil {
+	switch {
+	case r.stopped():
+	case f != nil:
+		r.unsound(kind, checkFor(f), f)
+	default:
 		if r.sound[kind.String()] >= 0 {
 			r.sound[kind.String()]++
 		}
 		r.pass(kind.String())
-		return
 	}
+}
+
+// unsound stores a failure in a plain match.
+func (r *run) unsound(kind game.Kind, id string, f *failure) {
 	r.sound[kind.String()] = -1
-	r.fail(checkFor(f), f)
+	r.fail(id, f)
 }
 
 func (r *run) pass(id string) {

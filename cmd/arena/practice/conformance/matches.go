@@ -22,6 +22,7 @@ type seated struct {
 	r    *run
 	seat int
 	line *session
+	turn uint16 // the latest turn in which the bot has acted
 }
 
 // sit starts a match with the bot at a seat.
@@ -54,16 +55,39 @@ func (s *seated) advance(ctx context.Context) (d match.Decision, ok bool) {
 	return d, false
 }
 
-// play asks the bot for its decision, and plays the answer. As on an arena, it opens a
-// new connection if the old one was lost.
+// play asks the bot for its decision, and plays the answer.
 func (s *seated) play(ctx context.Context, d match.Decision) (position, *failure) {
-	if s.line.lost() {
-		s.redial()
-	}
 	before := position{s.m, d}
 	o, f := s.r.ask(ctx, s.line, &s.m, d, nil)
+	if s.turn = 0; d.Kind == game.KindTurn {
+		s.turn = s.m.Game.Turn
+	}
 	s.step(map[int]match.Outcome{s.seat: o})
 	return before, f
+}
+
+// next plays the bot's next decision, if the match is not over.
+func (s *seated) next(ctx context.Context) (played bool, f *failure) {
+	d, ok := s.advance(ctx)
+	if ok {
+		_, f = s.play(ctx, d)
+	}
+	return ok, f
+}
+
+// toBeginning plays until the bot has a decision with which it can begin: the view shows
+// everything that the bot must know.
+func (s *seated) toBeginning(ctx context.Context) (d match.Decision, ok bool) {
+	for {
+		d, ok = s.advance(ctx)
+		acted := d.Kind == game.KindTurn && s.turn == s.m.Game.Turn
+		if !ok || !acted && !(position{s.m, d}).talkedThisTurn() {
+			return d, ok
+		}
+		if _, f := s.play(ctx, d); f != nil {
+			return d, false
+		}
+	}
 }
 
 // plainMatch lets the bot play a whole match at a table of three.
@@ -77,6 +101,9 @@ func (r *run) plainMatch(ctx context.Context) {
 		d, ok := s.advance(ctx)
 		if !ok || !r.ready() {
 			return
+		}
+		if s.line.err == nil && s.line.idle() { // as on an arena
+			s.redial()
 		}
 		p, f := s.play(ctx, d)
 		if f == nil {
@@ -99,8 +126,7 @@ func (r *run) blameMatch(ctx context.Context, p position, f *failure) {
 	case talked && r.single(ctx, p, r.quiet) == nil:
 		r.fail("talklog", f)
 	default:
-		f.Code = p.d.Kind.String()
-		r.plain(p.d.Kind, f)
+		r.unsound(p.d.Kind, p.d.Kind.String(), f)
 	}
 }
 
@@ -152,11 +178,11 @@ func (r *run) plainPositions(ctx context.Context) {
 		if r.sound[p.d.Kind.String()] < 0 {
 			continue
 		}
-		f := r.single(ctx, p, nil)
-		if f != nil && f.lost {
-			f.Code = p.d.Kind.String()
+		if f := r.single(ctx, p, nil); f != nil && f.lost {
+			r.unsound(p.d.Kind, p.d.Kind.String(), f)
+		} else {
+			r.plain(p.d.Kind, f)
 		}
-		r.plain(p.d.Kind, f)
 	}
 }
 

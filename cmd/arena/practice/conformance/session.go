@@ -180,11 +180,3 @@ func (s *session) late(ctx context.Context, m *match.Match, d match.Decision, de
 	f := match.LateAnswer{LateMs: time.Since(deadline).Milliseconds()}.Fault()
 	return &f
 }
-
-// lost reports whether the connection is closed or was never opened.
-func (s *session) lost() bool {
-	if s.line == nil {
-		return true
-	}
-	return s.idle()
-}

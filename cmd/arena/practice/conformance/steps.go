@@ -99,29 +99,42 @@ func reordered(req *match.Request) []byte {
 	return b.Bytes()
 }
 
-// extended adds fields to all objects that later versions may extend.
-func extended(req *match.Request) []byte {
-	root := decode(req)
-	extend(root)
-	text, _ := json.Marshal(root) // it was JSON before
-	return text
-}
+// addedFields are the fields that a later version of the protocol might have.
+const addedFields = `,"futureList":[1,"two",null,{}],"futureText":"added } by a later version","futureNull":null`
 
-func extend(v any) {
-	switch v := v.(type) {
-	case []any:
-		for _, e := range v {
-			extend(e)
-		}
-	case map[string]any:
-		for name, e := range v {
-			// These objects are maps from names to values, not lists of fields.
-			if !slices.Contains([]string{"hand", "give", "get", "awards"}, name) {
-				extend(e)
+// extended adds fields to all objects that later versions may extend. The other fields
+// keep their order.
+func extended(req *match.Request) []byte {
+	var out bytes.Buffer
+	var names []string // of the open objects
+	name, text := "", req.AppendJSON(nil)
+	for at := 0; at < len(text); at++ {
+		switch text[at] {
+		case '"':
+			end := at + 1
+			for text[end] != '"' {
+				if text[end] == '\\' {
+					end++
+				}
+				end++
 			}
+			if text[end+1] == ':' {
+				name = string(text[at+1 : end])
+			}
+			out.Write(text[at:end])
+			at = end
+		case '{':
+			names = append(names, name)
+		case '}':
+			// These objects are maps from names to values, not lists of fields.
+			if !slices.Contains([]string{"hand", "give", "get", "awards"}, names[len(names)-1]) {
+				out.WriteString(addedFields)
+			}
+			names = names[:len(names)-1]
 		}
-		v["futureList"], v["futureText"], v["futureNull"] = []any{1, "two", nil}, "added by a later version", nil
+		out.WriteByte(text[at])
 	}
+	return out.Bytes()
 }
 
 func decode(req *match.Request) map[string]any {
@@ -167,9 +180,12 @@ func (r *run) reconnects(ctx context.Context) {
 	if _, f := s.next(ctx); f != nil {
 		return
 	}
+	if _, ok := s.toBeginning(ctx); !ok {
+		return
+	}
 	s.redial()
 	for range 2 {
-		d, f := s.next(ctx)
+		played, f := s.next(ctx)
 		if f != nil {
 			r.fail("reconnect", f)
 			if unreachable(f) {
@@ -177,11 +193,11 @@ func (r *run) reconnects(ctx context.Context) {
 			}
 			return
 		}
-		if d.ID > 0 {
+		if played {
 			r.pass("reconnect")
 		}
 	}
-	d, ok := s.advance(ctx)
+	d, ok := s.toBeginning(ctx)
 	if !ok {
 		return
 	}
@@ -194,18 +210,6 @@ func (r *run) reconnects(ctx context.Context) {
 		return
 	}
 	r.pass("repeat")
-}
-
-// next plays the bot's next decision.
-func (s *seated) next(ctx context.Context) (match.Decision, *failure) {
-	d, ok := s.advance(ctx)
-	if !ok {
-		return match.Decision{}, nil
-	}
-	before := position{s.m, d}
-	o, f := s.r.ask(ctx, s.line, &before.m, d, nil)
-	s.step(map[int]match.Outcome{s.seat: o})
-	return d, f
 }
 
 // slowAnswer is the part of the time for a decision from which an answer is slow.
