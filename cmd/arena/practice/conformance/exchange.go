@@ -22,6 +22,9 @@ type failure struct {
 	open bool // the bot may still have answered within the deadline of the request
 }
 
+// brokeOff reports whether the bot ended the connection, or could not be reached.
+func (f *failure) brokeOff() bool { return f.lost && checkFor(f) == "connection" }
+
 // ask sends the request of an open decision and judges the answer. A nil failure means
 // that the answer was played. If frame is nil, ask sends the request as it is.
 func (r *run) ask(ctx context.Context, s *session, m *match.Match, d match.Decision, frame []byte) (match.Outcome, *failure) {

@@ -18,11 +18,14 @@ type table struct {
 	m       match.Match
 	players []*housebot.Player
 	loud    bool // the house bots talk as often and as long as the rules allow
+	targets bool // each offer goes to one seat
+	absent  int  // the number of seats that never answer, and so resign
 	talked  []int
 }
 
-// newTable starts a match with a fixed seed. The seats play greedily and randomly in
-// turn, so that there are all kinds of situations.
+// newTable starts a match with a fixed seed. Seats play greedily and randomly, so that
+// there are all kinds of situations. In one of 6 matches, all seats play randomly, so
+// that the match is long.
 func newTable(number, seats int, matchID string) *table {
 	server := seed.Seed(sha256.Sum256(fmt.Appendf(nil, "hexarena/check-bot/1/%d", number)))
 	s := match.Seating{MatchID: matchID, Mode: ladder.Standard, Commitment: seed.Commitment(server), Nonces: make([]string, seats)}
@@ -31,7 +34,11 @@ func newTable(number, seats int, matchID string) *table {
 	for i := range seats {
 		id := ladder.NameUUID(fmt.Sprintf("hexarena:check-bot:seat:%d", i))
 		s.Bots, s.Table.Bots = append(s.Bots, match.Seat{BotID: id, BotName: id}), append(s.Table.Bots, id)
-		player, err := housebot.NewPlayer(names[(i+number)%len(names)], uint64(number), matchID)
+		name := names[(i+number)%len(names)]
+		if number%games == randomGame {
+			name = "random"
+		}
+		player, err := housebot.NewPlayer(name, uint64(number), matchID)
 		if err != nil {
 			panic(err) // the name is in Names
 		}
@@ -52,7 +59,11 @@ func (t *table) step(outcomes map[int]match.Outcome) {
 	var all []match.Outcome
 	for _, d := range t.m.Asks() {
 		o, ok := outcomes[d.Seat]
-		if !ok {
+		switch {
+		case ok:
+		case d.Seat < t.absent:
+			o = match.Outcome{Decision: d.ID, Cause: match.CauseDeadline}
+		default:
 			o = match.Outcome{Decision: d.ID, Frame: t.house(d)}
 		}
 		all = append(all, o)
@@ -72,6 +83,9 @@ func (t *table) house(d match.Decision) []byte {
 	if err != nil {
 		panic(err) // house bots answer well
 	}
+	if to := (d.Seat + 1) % len(t.players); t.targets && a.Action.Type == game.OfferTrade && to >= t.absent {
+		a.Action.To = uint8(to)
+	}
 	action := match.ActionJSON(a.Action)
 	if turn := req.View.Turn; t.loud && match.MayTalk(a.Action.Type) && t.talked[d.Seat] < turn {
 		t.talked[d.Seat] = turn
@@ -89,6 +103,13 @@ func longTalk(turn int) string {
 // games is the number of matches of each size in which positions are looked for.
 const games = 6
 
+// The numbers of special games.
+const (
+	targetGame = 2 + iota // all offers go to one seat
+	randomGame
+	absentGame // a seat has resigned
+)
+
 // positions plays matches and returns the positions of one size of table in which a bot
 // can begin. In such a position, the view shows everything that a bot must know: the
 // seat has not talked, offered or played a card in this turn.
@@ -103,7 +124,10 @@ func (r *run) positions(seats int, loud bool) []position {
 func positionsOf(seats int, loud bool) (found []position) {
 	for number := range games {
 		t := newTable(number, seats, "positions")
-		t.loud = loud
+		t.loud, t.targets = loud, number == targetGame
+		if number == absentGame {
+			t.absent = 1
+		}
 		last := position{} // the latest turn decision
 		for !t.m.Over() {
 			for _, d := range t.m.Asks() {

@@ -102,14 +102,14 @@ func (r *run) plainMatch(ctx context.Context) {
 		if !ok || !r.ready() {
 			return
 		}
-		if s.line.err == nil && s.line.idle() { // as on an arena
-			s.redial()
-		}
 		p, f := s.play(ctx, d)
 		if f == nil {
 			r.plain(d.Kind, nil)
-		} else {
-			r.blameMatch(ctx, p, f)
+			continue
+		}
+		r.blameMatch(ctx, p, f)
+		if f.brokeOff() {
+			return // on a new connection, the bot may no longer know what it did in this turn
 		}
 	}
 }
@@ -117,21 +117,24 @@ func (r *run) plainMatch(ctx context.Context) {
 // blameMatch decides which check a failure in the first match belongs to. The match
 // differs from a plain request: it has talk, and many requests on one connection.
 func (r *run) blameMatch(ctx context.Context, p position, f *failure) {
-	talked := len(p.m.View(p.d.Seat).TalkLog) > 0
-	switch alone := r.repeatable(p); {
-	case !f.lost || !alone:
+	switch {
+	case !f.brokeOff():
 		r.plain(p.d.Kind, f)
-	case r.single(ctx, p, nil) == nil:
+	case !r.breaksOff(ctx, p, nil):
 		r.fail("connection", f)
-	case talked && r.single(ctx, p, r.quiet) == nil:
+	case len(p.m.View(p.d.Seat).TalkLog) > 0 && !r.breaksOff(ctx, p, r.quiet):
 		r.fail("talklog", f)
 	default:
 		r.unsound(p.d.Kind, p.d.Kind.String(), f)
 	}
 }
 
-// repeatable reports whether a bot that sees only this request can answer it.
-func (r *run) repeatable(p position) bool { return p.d.Kind != game.KindTurn || !p.talkedThisTurn() }
+// breaksOff reports whether the bot breaks the connection if it sees only this request.
+// The answer may be illegal: the bot may not know that it has already acted in this turn.
+func (r *run) breaksOff(ctx context.Context, p position, c change) bool {
+	f := r.single(ctx, p, c)
+	return f != nil && f.brokeOff()
+}
 
 // quiet removes the talk from a request.
 func (r *run) quiet(req *match.Request) []byte {
@@ -155,12 +158,15 @@ func (r *run) nextMatch(ctx context.Context) {
 		if !ok {
 			return
 		}
-		_, f := s.play(ctx, d)
+		p, f := s.play(ctx, d)
 		switch {
 		case f == nil && r.soundKind(d.Kind.String()):
 			r.pass("matches")
 		case f == nil || !r.soundKind(d.Kind.String()):
-		case checkFor(f) == d.Kind.String() || f.lost:
+		case f.brokeOff() && !r.breaksOff(ctx, p, nil):
+			r.fail("connection", f)
+			return
+		case checkFor(f) == d.Kind.String() || f.brokeOff():
 			r.fail("matches", f)
 			return
 		default:
@@ -178,7 +184,7 @@ func (r *run) plainPositions(ctx context.Context) {
 		if r.sound[p.d.Kind.String()] < 0 {
 			continue
 		}
-		if f := r.single(ctx, p, nil); f != nil && f.lost {
+		if f := r.single(ctx, p, nil); f != nil && f.brokeOff() {
 			r.unsound(p.d.Kind, p.d.Kind.String(), f)
 		} else {
 			r.plain(p.d.Kind, f)
