@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/base64"
@@ -152,10 +153,11 @@ func signed(text, signature string) bool {
 	return err == nil && ed25519.Verify(testKey.Public().(ed25519.PublicKey), []byte(text), decoded)
 }
 
-// run checks a bot at a URL.
+// check checks a bot at a URL.
 func check(t *testing.T, url string, o Options) *Report {
 	t.Helper()
-	o.Bot, o.BotID, o.Key = "the bot", "an-id", testKey
+	o.Bot, o.BotID, o.Key, o.Limit = "the bot", "an-id", testKey, time.Hour
+	o.Decision = cmp.Or(o.Decision, time.Minute)
 	if o.Address == nil {
 		o.Address = func(context.Context) (string, error) { return url, nil }
 	}

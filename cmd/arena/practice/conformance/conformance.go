@@ -38,14 +38,15 @@ type Options struct {
 
 	Decision time.Duration // the time for one decision in a standard match; the mode's time if 0
 	Matches  int           // for the check of the memory; 200 if 0
+	Limit    time.Duration // no check begins later; 50 s if 0
 	Show     func(done, total int)
 }
 
 const (
 	defaultMatches = 200
-	totalTime      = 50 * time.Second // no check begins later
-	memoryTime     = 20 * time.Second // limit of the check of the memory
-	maxDecisions   = 300              // the bot's decisions in the first match
+	defaultLimit   = 50 * time.Second
+	memoryPart     = 0.4 // of the limit, for the check of the memory
+	maxDecisions   = 300 // the bot's decisions in the first match
 )
 
 // run is one run of all checks.
@@ -62,8 +63,7 @@ type run struct {
 	slow    int            // lines that took long to close
 	took    []time.Duration
 	nonces  map[string]string // by match id
-	games   map[string][]position
-	stopped func() bool // whether ctx has ended. Answers that are missing then mean nothing
+	stopped func() bool       // whether ctx has ended. Answers that are missing then mean nothing
 }
 
 // Run checks a bot. If ctx ends first, the remaining checks are not in the result. The
@@ -75,10 +75,13 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Matches == 0 {
 		o.Matches = defaultMatches
 	}
+	if o.Limit == 0 {
+		o.Limit = defaultLimit
+	}
 	if o.Show == nil {
 		o.Show = func(int, int) {}
 	}
-	r := &run{Options: o, report: newReport(o.Bot), begun: time.Now(), sound: map[string]int{}, nonces: map[string]string{}, games: map[string][]position{}}
+	r := &run{Options: o, report: newReport(o.Bot), begun: time.Now(), sound: map[string]int{}, nonces: map[string]string{}}
 	r.stopped = func() bool { return ctx.Err() != nil }
 	r.dialer = newDialer(o.Key, time.Now)
 	defer r.closing.Wait()
@@ -110,7 +113,7 @@ func (r *run) ready(ids ...string) bool {
 	switch {
 	case r.down != "":
 		why = r.down
-	case time.Since(r.begun) > totalTime:
+	case time.Since(r.begun) > r.Limit:
 		why = "the earlier checks took too long, because the bot is slow"
 	case r.report.failed("matches"):
 		why = "the bot mixes up matches, so the result would mean nothing"

@@ -27,10 +27,10 @@ func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 var planted = []struct {
 	name   string
 	plant  func(b *plantedBot)
-	failed string // the only check that fails; empty if there is only advice
-	advice string // the only check with advice
-	reason string // part of the reason
-	short  bool   // play with a short time for decisions, because the fault wastes it
+	failed string        // the only check that fails; empty if there is only advice
+	advice string        // the only check with advice
+	reason string        // part of the reason
+	wait   time.Duration // the time for decisions; a minute unless the fault wastes it
 }{
 	{name: "ping says something else", plant: func(b *plantedBot) { b.ping = "hello" }, failed: "ping", reason: "not the text pong"},
 	{name: "compression", plant: func(b *plantedBot) { b.upgrade = compresses }, failed: "upgrade", reason: "not a valid WebSocket upgrade"},
@@ -48,8 +48,8 @@ var planted = []struct {
 		return frame(c.req.ID, fmt.Sprintf(`{"hex":%d}`, c.req.View.Board.Bandit))
 	}), failed: "bandit", reason: "bandit_must_move"},
 	{name: "accepts every offer", plant: onKind("trade", `{"accept":true}`), failed: "trade", reason: "not_enough_cards"},
-	{name: "late", plant: answers(func(c *call) { c.wait(1.2); c.send(c.good) }), failed: "time", reason: "ms late", short: true},
-	{name: "silent", plant: answers(func(c *call) {}), failed: "time", reason: "nothing came", short: true},
+	{name: "late", plant: answers(func(c *call) { c.wait(1.1); c.send(c.good) }), failed: "time", reason: "ms late", wait: time.Second / 2},
+	{name: "silent", plant: answers(func(c *call) {}), failed: "time", reason: "nothing came", wait: time.Second / 2},
 	{name: "malformed JSON", plant: replies(func(c *call) []byte { return append(c.good, '}') }), failed: "json", reason: "syntax"},
 	{name: "repeated key", plant: replies(func(c *call) []byte { return []byte(strings.Replace(string(c.good), `{"id"`, `{"id":1,"id"`, 1)) }), failed: "json", reason: "given twice"},
 	{name: "too deep", plant: replies(func(c *call) []byte {
@@ -69,7 +69,7 @@ var planted = []struct {
 		if !c.again() {
 			c.send(c.good)
 		}
-	}), failed: "repeat", reason: "nothing came", short: true},
+	}), failed: "repeat", reason: "nothing came", wait: 10 * time.Second},
 	{name: "crashes on unknown fields", plant: crashesIf(func(c *call) bool {
 		d := json.NewDecoder(bytes.NewReader(c.frame))
 		d.DisallowUnknownFields()
@@ -106,7 +106,7 @@ var planted = []struct {
 			c.wait(0.5)
 		}
 		c.send(c.good)
-	}), advice: "speed", reason: "the limit is"},
+	}), advice: "speed", reason: "the limit is", wait: 5 * time.Second},
 }
 
 func TestFindsPlantedFaults(t *testing.T) {
@@ -117,9 +117,9 @@ func TestFindsPlantedFaults(t *testing.T) {
 			t.Parallel()
 			b := goodBot()
 			fault.plant(b)
-			o := Options{Decision: 3 * time.Second}
-			if fault.short {
-				o.Decision = time.Second / 2
+			o := Options{Decision: time.Minute}
+			if fault.wait > 0 {
+				o.Decision = fault.wait
 			}
 			requireOnly(t, check(t, b.serve(t), o), fault.failed, fault.advice, fault.reason)
 		})
@@ -203,7 +203,7 @@ func TestStopsWhenTheBotIsDown(t *testing.T) {
 		crash(c)
 	}
 	url := b.serve(t)
-	r := check(t, url, Options{Decision: time.Second, Address: func(context.Context) (string, error) {
+	r := check(t, url, Options{Address: func(context.Context) (string, error) {
 		if down {
 			return "", errors.New("nothing listens")
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"hexarena/adapters/housebot"
 	"hexarena/domain/game"
@@ -110,17 +111,24 @@ const (
 	absentGame // a seat has resigned
 )
 
-// positions plays matches and returns the positions of one size of table in which a bot
+// positions are the positions that the checks use.
+type positions struct{ threeSeats, fourSeats, longTalk, unusual []position }
+
+// chosenPositions returns the positions, which are always the same.
+var chosenPositions = sync.OnceValue(func() positions {
+	three, four := positionsOf(3, false), positionsOf(4, false)
+	loud := slices.DeleteFunc(positionsOf(3, true), func(p position) bool {
+		return len(p.m.View(p.d.Seat).TalkLog) < match.TalkLogLen
+	})
+	return positions{
+		threeSeats: choose(three, ordinary), fourSeats: choose(four, ordinary), longTalk: choose(loud, ordinary),
+		unusual: slices.Concat(choose(three, unusual), choose(four, unusual)),
+	}
+})
+
+// positionsOf plays matches and returns the positions of one size of table in which a bot
 // can begin. In such a position, the view shows everything that a bot must know: the
 // seat has not talked, offered or played a card in this turn.
-func (r *run) positions(seats int, loud bool) []position {
-	key := fmt.Sprint(seats, loud)
-	if r.games[key] == nil {
-		r.games[key] = positionsOf(seats, loud)
-	}
-	return r.games[key]
-}
-
 func positionsOf(seats int, loud bool) (found []position) {
 	for number := range games {
 		t := newTable(number, seats, "positions")

@@ -177,7 +177,7 @@ func (r *run) nextMatch(ctx context.Context) {
 
 // plainPositions asks for a decision of each kind, each in a match of its own.
 func (r *run) plainPositions(ctx context.Context) {
-	for _, p := range choose(r.positions(3, false), ordinary) {
+	for _, p := range chosenPositions().threeSeats {
 		if !r.ready(p.d.Kind.String()) || ctx.Err() != nil {
 			return
 		}
@@ -194,25 +194,15 @@ func (r *run) plainPositions(ctx context.Context) {
 
 // fourSeats repeats the plain positions at tables of four.
 func (r *run) fourSeats(ctx context.Context) {
-	r.special(ctx, "seats", choose(r.positions(4, false), ordinary), nil)
+	r.special(ctx, "seats", chosenPositions().fourSeats, nil)
 }
 
 // longTalk asks for decisions after much talk.
 func (r *run) longTalk(ctx context.Context) {
-	var full []position
-	for _, p := range r.positions(3, true) {
-		if len(p.m.View(p.d.Seat).TalkLog) == match.TalkLogLen {
-			full = append(full, p)
+	for _, p := range chosenPositions().longTalk {
+		if !r.report.failed("talklog") {
+			r.talkPosition(ctx, p)
 		}
-	}
-	if r.report.failed("talklog") {
-		return
-	}
-	for i, p := range choose(full, ordinary) {
-		if i > 0 && r.report.failed("talklog") {
-			return
-		}
-		r.talkPosition(ctx, p)
 	}
 }
 
@@ -233,8 +223,7 @@ func (r *run) talkPosition(ctx context.Context, p position) {
 // oddViews asks for decisions at the limits of the rules. An illegal answer there says
 // that the bot does not know a rule, not that it cannot read the view.
 func (r *run) oddViews(ctx context.Context) {
-	positions := append(choose(r.positions(3, false), unusual), choose(r.positions(4, false), unusual)...)
-	for _, p := range positions {
+	for _, p := range chosenPositions().unusual {
 		if !r.ready("views") || ctx.Err() != nil {
 			return
 		}

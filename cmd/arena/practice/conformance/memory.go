@@ -29,7 +29,7 @@ func (r *run) memory(ctx context.Context) {
 	var samples []uint64
 	begun := time.Now()
 	n := 0
-	for ; n < r.Matches && ctx.Err() == nil && time.Since(begun) < memoryTime; n++ {
+	for ; n < r.Matches && ctx.Err() == nil && float64(time.Since(begun)) < memoryPart*float64(r.Limit); n++ {
 		if f := r.beginning(ctx, memoryGame+n); f != nil && unreachable(f) {
 			f.Reason = fmt.Sprintf("after %d short matches: %s", n, f.Reason)
 			r.fail("memory", f)

@@ -72,7 +72,7 @@ func (r *run) signatures(ctx context.Context) {
 
 // alive requires that the bot still plays after it has seen bad signatures.
 func (r *run) alive(ctx context.Context) *failure {
-	for _, p := range choose(r.positions(3, false), ordinary[:1]) {
+	for _, p := range chosenPositions().threeSeats[:1] {
 		if r.soundKind(p.d.Kind.String()) {
 			return r.single(ctx, p, nil)
 		}

@@ -78,7 +78,7 @@ func (r *run) repeats(id, nonce string) bool {
 
 // formats writes the same requests in other ways that JSON allows, and adds fields.
 func (r *run) formats(ctx context.Context) {
-	positions := choose(r.positions(3, false), ordinary)
+	positions := chosenPositions().threeSeats
 	r.special(ctx, "order", positions, reordered)
 	r.special(ctx, "unknown", positions, extended)
 }
@@ -147,7 +147,7 @@ func decode(req *match.Request) map[string]any {
 
 // clocks asks for decisions with the clock of parley and with a time bank.
 func (r *run) clocks(ctx context.Context) {
-	positions := choose(r.positions(3, false), ordinary)
+	positions := chosenPositions().threeSeats
 	r.special(ctx, "clocks", positions, func(req *match.Request) []byte {
 		deadline, _ := ladder.Clocks(ladder.Parley)
 		req.Mode, req.DeadlineMs = ladder.Parley, deadline.Milliseconds()
