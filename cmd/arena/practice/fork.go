@@ -222,7 +222,7 @@ func (r *forkRun) play(ctx context.Context, errOut io.Writer) error {
 			if n >= r.plan.Matches() {
 				return false, nil
 			}
-			err := w.ready(ctx)
+			err := ready(ctx, w.processes)
 			if err != nil {
 				return true, err
 			}

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -52,14 +53,34 @@ func beBot(name string) {
 	if port := os.Getenv(childAt); port != "" {
 		startChild(port)
 	}
+	leak, _ := strconv.Atoi(os.Getenv(leakEach))
 	var upgrades atomic.Int64
 	server := http.Server{Addr: "127.0.0.1:" + os.Args[1], ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if fmt.Sprint(upgrades.Add(1)) == os.Getenv(dieAt) {
 			os.Exit(3)
 		}
+		leaked.add(make([]byte, leak))
 		h.ServeHTTP(w, r)
 	})}
 	panic(server.ListenAndServe())
+}
+
+// leaked is memory that a bot never frees.
+var leaked heap
+
+type heap struct {
+	mu   sync.Mutex // guards the field below
+	kept [][]byte
+}
+
+// add keeps memory, and writes to it so that the system provides it.
+func (l *heap) add(b []byte) {
+	for i := range b {
+		b[i] = 1
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kept = append(l.kept, b)
 }
 
 // startChild starts a bot, and returns once it listens.

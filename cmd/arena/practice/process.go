@@ -18,10 +18,11 @@ import (
 )
 
 const (
-	patience  = time.Minute           // the time in which a program must begin to listen
-	pollEvery = 10 * time.Millisecond // the pause between two attempts to connect to a program that is starting
-	stopTime  = 2 * time.Second       // how long a program may take to end after SIGTERM
-	tailSize  = 4096                  // how many bytes of its latest output a process keeps
+	patience   = time.Minute            // the time in which a program must begin to listen
+	pollEvery  = 10 * time.Millisecond  // the pause between two attempts to connect to a program that is starting
+	stopTime   = 2 * time.Second        // how long a program may take to end after SIGTERM
+	endingTime = 200 * time.Millisecond // how long a program that has closed its connection may take to end
+	tailSize   = 4096                   // how many bytes of its latest output a process keeps
 )
 
 // starter starts the programs of bots.
@@ -85,6 +86,37 @@ func (p *process) address(ctx context.Context) (string, error) {
 			return "", fmt.Errorf("bot %q: the program does not listen on port %d, which replaced %s; %s", p.bot.spec, g.port, portField, p.said())
 		}
 	}
+}
+
+// ended describes how the program ended. It returns "" if the program is running. A
+// program that is about to end has a moment to do so.
+func (p *process) ended() string {
+	p.mu.Lock()
+	g := p.now
+	p.mu.Unlock()
+	if g == nil {
+		return ""
+	}
+	timer := time.NewTimer(endingTime)
+	defer timer.Stop()
+	select {
+	case <-g.exited:
+		return fmt.Sprintf("the program ended (%s); %s", g.cmd.ProcessState, p.said())
+	case <-timer.C:
+		return ""
+	}
+}
+
+// memory returns the bytes of memory that the program and its children use. If the
+// system does not tell, ok is false.
+func (p *process) memory() (bytes uint64, ok bool) {
+	p.mu.Lock()
+	g := p.now
+	p.mu.Unlock()
+	if g == nil {
+		return 0, false
+	}
+	return groupMemory(g.cmd.Process.Pid)
 }
 
 // said describes the program's latest output.

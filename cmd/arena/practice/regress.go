@@ -187,7 +187,7 @@ func (r *regressRun) repeat(ctx context.Context, w *worker, p *past) (found []co
 	if err != nil {
 		return nil, err
 	}
-	if err := w.ready(ctx); err != nil {
+	if err := ready(ctx, w.processes); err != nil {
 		return nil, err
 	}
 	id := p.started.MatchID

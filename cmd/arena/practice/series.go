@@ -178,7 +178,7 @@ func (w *worker) referee(ctx context.Context, m tournament.Match) (p played, err
 	for _, i := range m.Table {
 		s.Bots = append(s.Bots, ladder.Entrant{BotID: w.bots[i].id, Rating: rating.New()})
 	}
-	if err := w.ready(ctx); err != nil {
+	if err := ready(ctx, w.processes); err != nil {
 		return p, err
 	}
 	if err := r.PlayOut(ctx, s); err != nil {
@@ -220,11 +220,11 @@ func (w *worker) find(id string) (directory.Bot, bool) {
 
 // ready waits until the programs of all bots listen. A bot must not get a strike because
 // its program takes long to start.
-func (w *worker) ready(ctx context.Context) error {
+func ready(ctx context.Context, processes []*process) error {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var g errgroup.Group
-	for _, p := range w.processes {
+	for _, p := range processes {
 		if p != nil {
 			g.Go(func() error { _, err := p.address(waiting); return err })
 		}

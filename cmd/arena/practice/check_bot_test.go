@@ -1,0 +1,94 @@
+package practice
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/cmd/arena/practice/conformance"
+	"hexarena/cmd/arena/progress"
+)
+
+// leakEach is an environment variable for a bot: it never frees so many bytes for each
+// upgrade.
+const leakEach = "HEXARENA_TEST_LEAK"
+
+// checkBot checks a program.
+func checkBot(t *testing.T, spec string) *conformance.Report {
+	t.Helper()
+	c := checkBotCmd{Bot: spec}
+	require.NoError(t, c.Validate())
+	report, err := c.check(t.Context(), progress.New(t.Output(), "checks"), conformance.Options{Decision: 20 * time.Second, Limit: time.Hour})
+	require.NoError(t, err)
+	return report
+}
+
+func result(t *testing.T, r *conformance.Report, id string) conformance.Check {
+	t.Helper()
+	for _, c := range r.Checks {
+		if c.ID == id {
+			return c
+		}
+	}
+	t.Fatalf("no check %s", id)
+	return conformance.Check{}
+}
+
+func TestCheckBotMeasuresMemory(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("needs /proc")
+	}
+	good := checkBot(t, botCommand(t, ""))
+	require.Zero(t, good.Failed)
+	require.Equal(t, conformance.Passed, result(t, good, "memory").Result)
+
+	leaky := checkBot(t, botCommand(t, leakEach+"=400000"))
+	require.Equal(t, 1, leaky.Failed)
+	memory := result(t, leaky, "memory")
+	require.Regexp(t, `about \d{3} KiB for each match`, memory.Exchanges[0].Reason)
+}
+
+// A crash of the program is part of the reason.
+func TestCheckBotNamesACrash(t *testing.T) {
+	t.Parallel()
+	r := checkBot(t, botCommand(t, dieAt+"=5"))
+	require.Positive(t, r.Failed)
+	text, err := json.Marshal(r)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "the program ended (exit status 3)")
+}
+
+// The example bot passes, and rejects bad signatures.
+func TestExampleBotFollowsTheProtocol(t *testing.T) {
+	t.Parallel()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("needs python3")
+	}
+	dir := t.TempDir() // for the secret of the nonces
+	example, err := os.Getwd()
+	require.NoError(t, err)
+	r := checkBot(t, "cmd:cd '"+dir+"' && exec "+python+" '"+example+"/../../../docs/example_bot.py' {port}")
+	text, err := json.Marshal(r)
+	require.NoError(t, err)
+	require.Zero(t, r.Failed, string(text))
+	require.Zero(t, r.Advice, string(text))
+}
+
+func TestCheckBotPrintsTheReport(t *testing.T) {
+	t.Parallel()
+	out, err := callCommand(t.Context(), "check-bot", botCommand(t, ""), "--json")
+	require.NoError(t, err)
+	var r conformance.Report
+	require.NoError(t, json.Unmarshal([]byte(out), &r))
+	require.Zero(t, r.Failed)
+	require.Greater(t, r.Passed, 25)
+
+	_, err = callCommand(t.Context(), "check-bot", "http://127.0.0.1:1")
+	require.ErrorContains(t, err, "does not accept connections")
+}
