@@ -99,7 +99,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		}
 		step(ctx)
 	}
-	r.report.finish(time.Since(r.begun), ctx.Err() != nil)
+	r.report.finish(time.Since(r.begun), ctx.Err() != nil, r.down)
 	return r.report, nil
 }
 

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -98,8 +99,8 @@ func (r *Report) fail(id string, e Exchange) {
 }
 
 // finish decides the results. A check that looks at every answer has passed if the bot
-// answered at all.
-func (r *Report) finish(took time.Duration, interrupted bool) {
+// answered at all. The text down says why the bot cannot be reached, if it cannot.
+func (r *Report) finish(took time.Duration, interrupted bool, down string) {
 	r.Seconds, r.Interrupted = took.Seconds(), interrupted
 	answered := false
 	for _, kind := range kinds {
@@ -120,7 +121,7 @@ func (r *Report) finish(took time.Duration, interrupted bool) {
 		default:
 			c.Result = NotChecked
 			if r.NotChecked++; c.Detail == "" {
-				c.Detail = "an earlier check failed, so this one would mean nothing"
+				c.Detail = cmp.Or(down, "an earlier check failed, so this one would mean nothing")
 				if interrupted {
 					c.Detail = "the run was stopped"
 				}
