@@ -40,6 +40,7 @@ type strategy interface {
 var strategies = map[string]func(*rand.Rand) strategy{
 	"random": func(rng *rand.Rand) strategy { return &random{rng: rng} },
 	"greedy": func(rng *rand.Rand) strategy { return &greedy{rng: rng} },
+	"search": func(rng *rand.Rand) strategy { return newSearcher(rng, 0) },
 }
 
 // Names lists the house bots.
