@@ -162,13 +162,13 @@ func (i *island) measureSpeed(g *game.State, seat uint8, in, bank *rates, f *fea
 func (i *island) measureSpots(g *game.State, seat uint8, f *features) {
 	open := g.OpenVertices()
 	now := g.SettlementSpots(seat)
-	one := i.beyond(g, seat) &^ now
+	one := beyond(g, seat) &^ now
 	var two board.VertexSet
-	rivals := i.rivals(g, seat)
+	rivals, roads := rivals(g, seat), roads(g)
 	for from := one &^ rivals; from != 0; from = from.Rest() {
 		v := from.First()
 		for k, e := range board.VertexEdges[v] {
-			if e != board.None && !taken(g, e) {
+			if e != board.None && !roads.Has(e) {
 				two = two.With(board.VertexVertices[v][k])
 			}
 		}
@@ -182,7 +182,7 @@ func (i *island) measureSpots(g *game.State, seat uint8, f *features) {
 }
 
 // beyond returns the vertices that one more road would reach.
-func (i *island) beyond(g *game.State, seat uint8) (set board.VertexSet) {
+func beyond(g *game.State, seat uint8) (set board.VertexSet) {
 	for spots := g.RoadSpots(seat); !spots.Empty(); spots = spots.Rest() {
 		ends := board.EdgeVertices[spots.First()]
 		set = set.With(ends[0]).With(ends[1])
@@ -190,7 +190,7 @@ func (i *island) beyond(g *game.State, seat uint8) (set board.VertexSet) {
 	return set
 }
 
-func (i *island) rivals(g *game.State, seat uint8) (towns board.VertexSet) {
+func rivals(g *game.State, seat uint8) (towns board.VertexSet) {
 	for other := range g.Seats {
 		if other != seat {
 			towns |= g.Towns(other)
@@ -199,13 +199,11 @@ func (i *island) rivals(g *game.State, seat uint8) (towns board.VertexSet) {
 	return towns
 }
 
-func taken(g *game.State, e uint8) bool {
+func roads(g *game.State) (all board.EdgeSet) {
 	for seat := range g.Seats {
-		if g.Roads[seat].Has(e) {
-			return true
-		}
+		all = all.Union(g.Roads[seat])
 	}
-	return false
+	return all
 }
 
 func (i *island) best(spots board.VertexSet) (most float64) {
@@ -252,7 +250,7 @@ func clamp(x, low, high float64) float64 { return min(max(x, low), high) }
 func (i *island) strength(g *game.State, seat uint8) (sum float64) {
 	f := i.measure(g, seat)
 	for k, x := range f {
-		sum += weights[k] * x
+		sum += i.weights[k] * x
 	}
 	return sum
 }

@@ -10,10 +10,11 @@ type rates [board.Resources]float64
 
 // island holds facts about a layout that never change during a match.
 type island struct {
-	layout board.Layout
-	chance [board.Hexes]float64  // of a roll that pays for the hex
-	yields [board.Vertices]rates // of a settlement
-	worth  [board.Vertices]float64
+	layout  board.Layout
+	weights *features
+	chance  [board.Hexes]float64  // of a roll that pays for the hex
+	yields  [board.Vertices]rates // of a settlement
+	worth   [board.Vertices]float64
 }
 
 // prices weigh resources for quick comparisons: cities and development cards need ore
@@ -21,7 +22,7 @@ type island struct {
 var prices = rates{board.Brick: 1, board.Lumber: 0.95, board.Wool: 0.9, board.Grain: 1.15, board.Ore: 1.15}
 
 func newIsland(l board.Layout) *island {
-	i := &island{layout: l}
+	i := &island{layout: l, weights: &weights}
 	for h, token := range l.Tokens {
 		if token == 0 {
 			continue

@@ -121,7 +121,7 @@ func (m *Mind) bandit(s *scene) game.Action {
 
 // act chooses the next action of the seat's turn.
 func (m *Mind) act(s *scene) game.Action {
-	p := s.newPlanner(&s.g, s.me, s.sight.unseen)
+	p := s.newPlanner(s.me, s.sight.unseen)
 	plans := p.plans(&s.g)
 	if plans[0].value >= won {
 		return plans[0].actions[0]

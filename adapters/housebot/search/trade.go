@@ -1,6 +1,9 @@
 package search
 
 import (
+	"cmp"
+	"slices"
+
 	"hexarena/domain/board"
 	"hexarena/domain/game"
 	"hexarena/domain/match"
@@ -17,11 +20,28 @@ const (
 // offer returns an offer of one card for another one, if the best plan after the trade is
 // much better than the best plan without it.
 func (m *Mind) offer(s *scene, now *plan) (game.Action, bool) {
-	if m.turn.offers >= maxOffers || s.g.Hands[s.me].Total() == 0 || now.frugal() {
+	if m.turn.offers >= maxOffers || now.frugal() {
 		return game.Action{}, false
 	}
-	most, a := now.value+offerGain, game.Action{Type: game.OfferTrade, To: board.None}
-	found := false
+	most, a, found := now.value+offerGain, game.Action{}, false
+	for _, o := range m.swaps(s) {
+		after := s.g
+		after.Hands[s.me] = after.Hands[s.me].Minus(o.Giving).Plus(o.Taking)
+		p := s.newPlanner(s.me, s.sight.unseen)
+		p.nodes = maxNodes - 60 // most plans have one step
+		if n := p.plans(&after)[0].value; n > most {
+			most, a, found = n, o, true
+		}
+	}
+	return a, found
+}
+
+// maxSwaps is the number of trades that the search for an offer examines.
+const maxSwaps = 5
+
+// swaps lists the trades of one card for another one that make the hand stronger.
+func (m *Mind) swaps(s *scene) (list []game.Action) {
+	var gains []float64
 	for give := range board.Resources {
 		for get := range board.Resources {
 			if give == get || s.g.Hands[s.me][give] == 0 || m.turn.refused[give][get] {
@@ -30,16 +50,14 @@ func (m *Mind) offer(s *scene, now *plan) (game.Action, bool) {
 			after := s.g
 			after.Hands[s.me][give]--
 			after.Hands[s.me][get]++
-			p := s.newPlanner(&after, s.me, s.sight.unseen)
-			p.nodes = maxNodes - 60 // most plans have one step
-			if n := p.plans(&after)[0].value; n > most {
-				a.Giving, a.Taking = game.Cards{}, game.Cards{}
-				a.Giving[give], a.Taking[get] = 1, 1
-				most, found = n, true
-			}
+			gain := s.strength(&after, s.me)
+			at, _ := slices.BinarySearchFunc(gains, gain, func(a, b float64) int { return cmp.Compare(b, a) })
+			o := game.Action{Type: game.OfferTrade, To: board.None}
+			o.Giving[give], o.Taking[get] = 1, 1
+			gains, list = slices.Insert(gains, at, gain), slices.Insert(list, at, o)
 		}
 	}
-	return a, found
+	return list[:min(maxSwaps, len(list))]
 }
 
 // frugal reports whether a plan buys something without the bank's trades. Then trades
