@@ -112,27 +112,48 @@ func (s *scene) incomes() *[game.MaxSeats][board.Resources]float64 {
 	return &all
 }
 
-func (m *Mind) setup(s *scene) game.Action { return s.placements(&s.g, s.me)[0].action }
+func (m *Mind) setup(s *scene) game.Action {
+	var actions []game.Action
+	for _, p := range s.placements(&s.g, s.me) {
+		actions = append(actions, p.action)
+	}
+	return m.choose(s, moves(actions))
+}
 
 func (m *Mind) bandit(s *scene) game.Action {
-	r := s.raids(&s.g, s.me, game.MoveBandit)[0]
-	return game.Action{Type: game.MoveBandit, Hex: r.hex, Victim: r.victim}
+	var actions []game.Action
+	for _, r := range s.raids(&s.g, s.me, game.MoveBandit) {
+		actions = append(actions, game.Action{Type: game.MoveBandit, Hex: r.hex, Victim: r.victim})
+	}
+	return m.choose(s, moves(actions))
+}
+
+// choose returns the first action of the best candidate.
+func (m *Mind) choose(s *scene, list []candidate) game.Action {
+	if m.iterations == 0 {
+		return list[0].actions[0]
+	}
+	return m.compare(s, list).actions[0]
 }
 
 // act chooses the next action of the seat's turn.
 func (m *Mind) act(s *scene) game.Action {
-	p := s.newPlanner(s.me, s.sight.unseen)
-	plans := p.plans(&s.g)
+	plans := s.newPlanner(s.me, s.sight.unseen).plans(&s.g)
 	if plans[0].value >= won {
 		return plans[0].actions[0]
 	}
+	var raids []raid
 	if s.g.Devs[s.me][game.Knight] > 0 && !m.turn.played {
-		if r := s.raids(&s.g, s.me, game.PlayKnight)[0]; r.value > s.value(&s.g, s.me) {
-			return game.Action{Type: game.PlayKnight, Hex: r.hex, Victim: r.victim}
-		}
+		raids = s.raids(&s.g, s.me, game.PlayKnight)
+	}
+	if m.iterations == 0 && len(raids) > 0 && raids[0].value > s.value(&s.g, s.me) {
+		return game.Action{Type: game.PlayKnight, Hex: raids[0].hex, Victim: raids[0].victim}
 	}
 	if a, ok := m.offer(s, &plans[0]); ok {
 		return a
+	}
+	if m.iterations > 0 {
+		return m.compare(s, s.turns(plans, raids)).actions[0]
 	}
 	if len(plans[0].actions) > 0 {
 		return plans[0].actions[0]
