@@ -159,7 +159,7 @@ func TestSeedsFromAFile(t *testing.T) {
 func TestPlayRejectsWrongArguments(t *testing.T) {
 	for want, args := range map[string][]string{
 		"a match has 3 or 4 bots, not 2":           {"house:greedy", "house:random"},
-		"choose one of house:greedy, house:random": {"house:greedy", "house:random", "house:clever"},
+		"choose one of house:greedy, house:montecarlo, house:random, house:search": {"house:greedy", "house:random", "house:clever"},
 		"does not contain {port}":                  {"house:greedy", "house:random", "cmd:python3 bot.py"},
 		`bot "greedy" is neither a URL`:            {"house:greedy", "house:random", "greedy"},
 		"is listed twice":                          {"house:greedy", "http://127.0.0.1:1", "http://127.0.0.1:1"},
