@@ -67,38 +67,27 @@ const (
 const never = 80
 
 // wait returns how many rolls it takes on average until a hand and its income pay for a
-// cost, if spare cards go to the bank.
-func wait(hand *game.Cards, in *rates, bank *rates, cost *game.Cards) float64 {
-	if enough(hand, in, bank, cost, 0) {
-		return 0
-	}
-	low, high := 0.0, 4.0
-	for !enough(hand, in, bank, cost, high) {
-		if low, high = high, 2*high; high > never {
+// cost, if spare cards go to the bank. The balance of cards is a concave function of the
+// rolls that consists of straight lines. So Newton's method finds its zero in a few steps.
+func wait(hand *game.Cards, in *rates, bank *rates, cost *game.Cards) (rolls float64) {
+	for range 2 * board.Resources {
+		balance, gain := 0.0, 0.0
+		for r := range cost {
+			n, more := float64(hand[r])+in[r]*rolls-float64(cost[r]), in[r]
+			if n > -1e-9 {
+				n, more = n*bank[r], more*bank[r]
+			}
+			balance += n
+			gain += more
+		}
+		if balance >= -1e-9 {
+			break
+		}
+		if rolls -= balance / gain; !(rolls < never) { // also if there is no income
 			return never
 		}
 	}
-	for range 5 {
-		middle := (low + high) / 2
-		if enough(hand, in, bank, cost, middle) {
-			high = middle
-		} else {
-			low = middle
-		}
-	}
-	return (low + high) / 2
-}
-
-func enough(hand *game.Cards, in *rates, bank *rates, cost *game.Cards, rolls float64) bool {
-	balance := 0.0
-	for r := range cost {
-		n := float64(hand[r]) + in[r]*rolls - float64(cost[r])
-		if n > 0 {
-			n *= bank[r]
-		}
-		balance += n
-	}
-	return balance >= -1e-9
+	return rolls
 }
 
 // measure returns the features of a seat.
@@ -129,12 +118,30 @@ func speed(rolls float64) float64 { return 10 / (4 + rolls) }
 // soon turns a number of rolls into a number from 1 (now) to 0 (never).
 func soon(rolls float64) float64 { return math.Exp2(rolls / -8) }
 
+// speedEntry caches the speeds of a seat with an empty hand. They depend only on its towns
+// and on the bandit.
+type speedEntry struct {
+	settlements, cities board.VertexSet
+	bandit              uint8
+	speeds              [4]float64
+}
+
+func (i *island) speeds(g *game.State, seat uint8, in, bank *rates) (expand, city, dev, road float64) {
+	key := speedEntry{settlements: g.Settlements[seat], cities: g.Cities[seat], bandit: g.Bandit}
+	hash := (uint64(key.settlements)*0x9e3779b97f4a7c15 ^ uint64(key.cities)*0xbf58476d1ce4e5b9 ^ uint64(key.bandit)*0x94d049bb133111eb) >> 54
+	e := &i.cache[hash]
+	if e.settlements != key.settlements || e.cities != key.cities || e.bandit != key.bandit {
+		var empty game.Cards
+		for k, cost := range [...]*game.Cards{&costs[buildExpand], &costs[buildCity], &costs[buyDev], &costs[buildRoad]} {
+			key.speeds[k] = speed(wait(&empty, in, bank, cost))
+		}
+		*e = key
+	}
+	return e.speeds[0], e.speeds[1], e.speeds[2], e.speeds[3]
+}
+
 func (i *island) measureSpeed(g *game.State, seat uint8, in, bank *rates, f *features) {
-	var empty game.Cards
-	f[speedExpand] = speed(wait(&empty, in, bank, &costs[buildExpand]))
-	f[speedCity] = speed(wait(&empty, in, bank, &costs[buildCity]))
-	f[speedDev] = speed(wait(&empty, in, bank, &costs[buyDev]))
-	f[speedRoad] = speed(wait(&empty, in, bank, &costs[buildRoad]))
+	f[speedExpand], f[speedCity], f[speedDev], f[speedRoad] = i.speeds(g, seat, in, bank)
 	hand := &g.Hands[seat]
 	if room := game.MaxSettlements - g.Settlements[seat].Len(); room > 0 {
 		f[settlementRoom] = min(2, float64(room))

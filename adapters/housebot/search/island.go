@@ -15,6 +15,7 @@ type island struct {
 	chance  [board.Hexes]float64  // of a roll that pays for the hex
 	yields  [board.Vertices]rates // of a settlement
 	worth   [board.Vertices]float64
+	cache   [1 << 10]speedEntry // by hash
 }
 
 // prices weigh resources for quick comparisons: cities and development cards need ore
