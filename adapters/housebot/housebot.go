@@ -38,8 +38,10 @@ type strategy interface {
 }
 
 var strategies = map[string]func(*rand.Rand) strategy{
-	"random": func(rng *rand.Rand) strategy { return &random{rng: rng} },
-	"greedy": func(rng *rand.Rand) strategy { return &greedy{rng: rng} },
+	"random":     func(rng *rand.Rand) strategy { return &random{rng: rng} },
+	"greedy":     func(rng *rand.Rand) strategy { return &greedy{rng: rng} },
+	"search":     func(rng *rand.Rand) strategy { return newSearcher(rng, 0) },
+	"montecarlo": func(rng *rand.Rand) strategy { return newSearcher(rng, playouts) },
 }
 
 // Names lists the house bots.

@@ -18,6 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"nhooyr.io/websocket"
 
+	"hexarena/domain/board"
+	"hexarena/domain/game"
 	"hexarena/domain/match"
 	"hexarena/domain/match/matchtest"
 	"hexarena/domain/seed"
@@ -28,15 +30,15 @@ import (
 func TestHouseBotsPlayByTheRules(t *testing.T) {
 	played := map[string]int{}
 	wins := map[string]int{}
-	for game := range uint64(30) {
-		seats := 3 + int(game%2)
-		m, _ := matchtest.Start(seed.Seed{byte(game), 1}, seats)
+	for n := range uint64(32) {
+		seats := 3 + int(n%2)
+		m, _ := matchtest.Start(seed.Seed{byte(n), 1}, seats)
 		var bots []strategy
 		var names []string
 		for s := range seats {
-			name := Names()[s%2]
+			name := Names()[(s+int(n/2))%4]
 			names = append(names, name)
-			bots = append(bots, strategies[name](rand.New(rand.NewPCG(game, uint64(s)))))
+			bots = append(bots, quickly(name, rand.New(rand.NewPCG(n, uint64(s)))))
 		}
 		for !m.Over() {
 			var outcomes []match.Outcome
@@ -71,6 +73,130 @@ func TestHouseBotsPlayByTheRules(t *testing.T) {
 		require.Positive(t, played[what], what)
 	}
 	require.Greater(t, wins["greedy"], wins["random"])
+	require.Greater(t, wins["search"], wins["greedy"])
+}
+
+// The function quickly() returns a strategy. The bot montecarlo makes only few playouts.
+func quickly(name string, rng *rand.Rand) strategy {
+	if name == "montecarlo" {
+		return newSearcher(rng, 12)
+	}
+	return strategies[name](rng)
+}
+
+// A bot with the same seed gives the same answers to the same requests.
+func TestBotsAreDeterministic(t *testing.T) {
+	for _, name := range Names() {
+		m, _ := matchtest.Start(seed.Seed{5}, 4)
+		var bots, twins []strategy
+		for s := range uint64(4) {
+			bots = append(bots, quickly(name, rand.New(rand.NewPCG(1, s))))
+			twins = append(twins, quickly(name, rand.New(rand.NewPCG(1, s))))
+		}
+		for !m.Over() && m.Game.Turn < 40 {
+			var outcomes []match.Outcome
+			for _, d := range m.Asks() {
+				frame := ask(t, bots[d.Seat], m, d)
+				require.Equal(t, string(frame), string(ask(t, twins[d.Seat], m, d)))
+				outcomes = append(outcomes, match.Outcome{Decision: d.ID, Frame: frame})
+			}
+			next, _, err := m.Advance(outcomes)
+			require.NoError(t, err)
+			m = next
+		}
+	}
+}
+
+// A bot gives the same answer in two games that look the same to its seat. In the second
+// game, the other seats have other cards, and the deck and the dice are different.
+func TestBotsSeeOnlyTheirView(t *testing.T) {
+	for _, name := range Names() {
+		m, _ := matchtest.Start(seed.Seed{6}, 4)
+		rng := rand.New(rand.NewPCG(2, 3))
+		player := matchtest.Player{Below: rng.IntN, Build: true}
+		kinds, different := map[string]int{}, 0
+		for n := uint64(0); !m.Over() && m.Game.Turn < 60; n++ {
+			var outcomes []match.Outcome
+			for _, d := range m.Asks() {
+				other := m
+				other.Game = disguised(m.Game, uint8(d.Seat), rng)
+				require.Equal(t, m.Request(d), other.Request(d))
+				if m.Game.Hands != other.Game.Hands {
+					different++
+				}
+				want := ask(t, quickly(name, rand.New(rand.NewPCG(n, 4))), m, d)
+				require.Equal(t, string(want), string(ask(t, quickly(name, rand.New(rand.NewPCG(n, 4))), other, d)))
+				kinds[d.Kind.String()]++
+				outcomes = append(outcomes, player.Answer(&m, d))
+			}
+			next, _, err := m.Advance(outcomes)
+			require.NoError(t, err)
+			m = next
+		}
+		require.Greater(t, different, 20)
+		for _, kind := range []string{"setup", "turn", "bandit"} {
+			require.Positive(t, kinds[kind], kind)
+		}
+	}
+}
+
+// The function disguised() returns a game with other hidden cards, which looks the same
+// to a seat.
+func disguised(g game.State, seat uint8, rng *rand.Rand) game.State {
+	h := game.Hidden{Hands: g.Hands, Devs: g.Devs, Bought: g.Bought, Seed: seed.Seed{byte(rng.Uint64())}}
+	for other := range g.Seats {
+		if other != seat {
+			rng.Shuffle(board.Resources, func(i, j int) {
+				h.Hands[other][i], h.Hands[other][j] = h.Hands[other][j], h.Hands[other][i]
+			})
+			rng.Shuffle(game.DevKinds, func(i, j int) {
+				h.Devs[other][i], h.Devs[other][j] = h.Devs[other][j], h.Devs[other][i]
+			})
+		}
+	}
+	for range g.Deck {
+		h.Deck = append(h.Deck, game.DevCard(rng.IntN(game.DevKinds)))
+	}
+	g.Hide(&h)
+	return g
+}
+
+// BenchmarkDecision measures the decisions of one seat in a whole match.
+func BenchmarkDecision(b *testing.B) {
+	for _, name := range Names() {
+		b.Run(name, func(b *testing.B) {
+			requests := requestsOf(b)
+			bot := strategies[name](rand.New(rand.NewPCG(1, 2)))
+			for n := 0; b.Loop(); n++ {
+				bot.answer(&requests[n%len(requests)])
+			}
+		})
+	}
+}
+
+// requestsOf returns the requests to one seat in a match of the bot search.
+func requestsOf(b *testing.B) (requests []match.Request) {
+	b.Helper()
+	m, _ := matchtest.Start(seed.Seed{8}, 4)
+	var bots []strategy
+	for s := range uint64(4) {
+		bots = append(bots, strategies["search"](rand.New(rand.NewPCG(1, s))))
+	}
+	for !m.Over() {
+		var outcomes []match.Outcome
+		for _, d := range m.Asks() {
+			r := m.Request(d)
+			if d.Seat == 0 {
+				requests = append(requests, r)
+			}
+			answer := respond(bots[d.Seat], &r)
+			outcomes = append(outcomes, match.Outcome{Decision: d.ID, Frame: matchtest.Frame(d.ID, answer.Action)})
+		}
+		next, _, err := m.Advance(outcomes)
+		require.NoError(b, err)
+		m = next
+	}
+	return requests
 }
 
 // ask sends a request to a bot and returns the answer. Both the request and the answer
@@ -184,5 +310,5 @@ func TestServer(t *testing.T) {
 	require.Len(t, nonces, 2)
 
 	_, err = Handler(Options{Name: "cheater"})
-	require.ErrorContains(t, err, "greedy, random")
+	require.ErrorContains(t, err, "greedy, montecarlo, random, search")
 }

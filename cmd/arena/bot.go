@@ -23,7 +23,7 @@ import (
 )
 
 type botCmd struct {
-	Name        string        `arg:"" help:"The bot: greedy or random."`
+	Name        string        `arg:"" help:"The bot: random, greedy, search or montecarlo, from the weakest to the strongest."`
 	Listen      string        `default:":9001" help:"Address to serve on; without a host, on all interfaces."`
 	PublicKey   string        `help:"The arena's public key in base64, to verify connections (GET /.well-known/arena.json)."`
 	Recipient   string        `placeholder:"HOST" help:"The host of the bot's URL, or BOT-ID@HOST: accept only connections that the arena signed for this bot (needs --public-key)."`

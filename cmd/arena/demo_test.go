@@ -72,7 +72,7 @@ const houseBots = 7
 
 // awaitHouseBots waits until all house bots are on their ladders.
 func awaitHouseBots(p *process) {
-	for _, bot := range []string{"Greta (greedy)", "Gustav (greedy)", "Rudi (random)", "Gregor (greedy)", "Grete (greedy)", "Rita (random)", "Ralf (random)"} {
+	for _, bot := range []string{"Greta (greedy)", "Gustav (search)", "Rudi (random)", "Gregor (greedy)", "Grete (montecarlo)", "Rita (random)", "Ralf (random)"} {
 		p.await(regexp.QuoteMeta(bot) + ` joins`)
 	}
 }

@@ -48,7 +48,7 @@ func (s Spectator) Fold(e Event) (after Spectator, ok bool) {
 	s.Seq++
 	switch e := e.(type) {
 	case BoardLaid:
-		s.Public = game.NewPublic(s.seats, e.layout())
+		s.Public = game.NewPublic(s.seats, e.Layout())
 	case DiceRolled, CardStolen, TradeExecuted, AwardMoved, GameEnded:
 		s.Public.Apply(consequence(e))
 		s.table.follow(e)

@@ -246,8 +246,8 @@ func Board(p *game.Public) BoardData {
 	return data
 }
 
-// layout returns the layout of a board from its public data.
-func (d BoardData) layout() board.Layout {
+// Layout returns the layout of a board from its public data.
+func (d BoardData) Layout() board.Layout {
 	var l board.Layout
 	for i, h := range d.Hexes[:min(len(d.Hexes), board.Hexes)] {
 		r, ok := board.ParseResource(h.Resource)

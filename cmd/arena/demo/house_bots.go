@@ -42,10 +42,10 @@ type houseBot struct {
 
 var houseBots = []houseBot{
 	{"Greta", "greedy", ladder.Standard, 25 * time.Millisecond},
-	{"Gustav", "greedy", ladder.Standard, 25 * time.Millisecond},
+	{"Gustav", "search", ladder.Standard, 25 * time.Millisecond},
 	{"Rudi", "random", ladder.Standard, 25 * time.Millisecond},
 	{"Gregor", "greedy", ladder.Parley, 200 * time.Millisecond},
-	{"Grete", "greedy", ladder.Parley, 200 * time.Millisecond},
+	{"Grete", "montecarlo", ladder.Parley, 200 * time.Millisecond},
 	{"Rita", "random", ladder.Parley, 200 * time.Millisecond},
 	{"Ralf", "random", ladder.Parley, 200 * time.Millisecond},
 }

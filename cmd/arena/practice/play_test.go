@@ -185,17 +185,17 @@ func TestSeedsFromAFile(t *testing.T) {
 
 func TestPlayRejectsWrongArguments(t *testing.T) {
 	for want, args := range map[string][]string{
-		"a match has 3 or 4 bots, not 2":           {"house:greedy", "house:random"},
-		"choose one of house:greedy, house:random": {"house:greedy", "house:random", "house:clever"},
-		"does not contain {port}":                  {"house:greedy", "house:random", "cmd:python3 bot.py"},
-		`bot "greedy" is neither a URL`:            {"house:greedy", "house:random", "greedy"},
-		"is listed twice":                          {"house:greedy", "http://127.0.0.1:1", "http://127.0.0.1:1"},
-		"--seed cannot be combined with --seeds":   {"house:greedy", "house:random", "house:random", "--seed", "x", "--seeds", os.Args[0]},
-		"--matches must be above 0":                {"house:greedy", "house:random", "house:random", "-n", "0"},
-		"does not accept connections":              {"house:greedy", "house:random", closedPort(t)},
-		"ended (exit status 7) before it listened": {"house:greedy", "house:random", "cmd:exit 7; {port}"},
-		`its last output is "no module"`:           {"house:greedy", "house:random", "cmd:echo no module; exit 7; {port}"},
-		"--decision and --wall must be above 0":    {"house:greedy", "house:random", "house:random", "--wall=-1s"},
+		"a match has 3 or 4 bots, not 2":                                           {"house:greedy", "house:random"},
+		"choose one of house:greedy, house:montecarlo, house:random, house:search": {"house:greedy", "house:random", "house:clever"},
+		"does not contain {port}":                                                  {"house:greedy", "house:random", "cmd:python3 bot.py"},
+		`bot "greedy" is neither a URL`:                                            {"house:greedy", "house:random", "greedy"},
+		"is listed twice":                                                          {"house:greedy", "http://127.0.0.1:1", "http://127.0.0.1:1"},
+		"--seed cannot be combined with --seeds":                                   {"house:greedy", "house:random", "house:random", "--seed", "x", "--seeds", os.Args[0]},
+		"--matches must be above 0":                                                {"house:greedy", "house:random", "house:random", "-n", "0"},
+		"does not accept connections":                                              {"house:greedy", "house:random", closedPort(t)},
+		"ended (exit status 7) before it listened":                                 {"house:greedy", "house:random", "cmd:exit 7; {port}"},
+		`its last output is "no module"`:                                           {"house:greedy", "house:random", "cmd:echo no module; exit 7; {port}"},
+		"--decision and --wall must be above 0":                                    {"house:greedy", "house:random", "house:random", "--wall=-1s"},
 	} {
 		_, err := call(t.Context(), args...)
 		require.ErrorContains(t, err, want)

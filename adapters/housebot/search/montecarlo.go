@@ -1,0 +1,99 @@
+package search
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"hexarena/domain/board"
+	"hexarena/domain/game"
+)
+
+// The limits of the Monte Carlo search.
+const (
+	maxCandidates = 6
+	rollsAhead    = 8 // in each playout
+)
+
+// candidate is a choice of actions that the Monte Carlo search compares with others.
+type candidate struct {
+	actions []game.Action // the seat's actions from now on; then cheap rules decide
+	sum     float64
+	wins    float64 // mean probability of a win
+}
+
+// compare returns the first action of the best candidate. It plays each candidate in the
+// same imagined games, so that luck is the same for all. After each round, it drops the
+// worse half. The candidates are in the order of the search, the best one first.
+func (m *Mind) compare(s *scene, list []candidate) candidate {
+	if len(list) == 1 {
+		return list[0]
+	}
+	rounds := int(math.Ceil(math.Log2(float64(len(list)))))
+	incomes, games := s.incomes(), 0
+	for range rounds {
+		for range max(1, m.iterations/rounds/len(list)) {
+			hidden := s.sight.imagine(&m.rng, [game.MaxSeats]game.Cards{}, incomes)
+			games++
+			g := s.g
+			g.Hide(&hidden)
+			for k := range list {
+				list[k].sum += s.playout(g, list[k].actions)
+			}
+		}
+		for k := range list {
+			list[k].wins = list[k].sum / float64(games)
+		}
+		slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(b.wins, a.wins) })
+		list = list[:(len(list)+1)/2]
+	}
+	return list[0]
+}
+
+// playout plays the actions, and then a number of rolls. It returns the probability that
+// the seat wins.
+func (s *scene) playout(g game.State, actions []game.Action) float64 {
+	for _, a := range actions {
+		g.Act(s.me, a)
+		for c, more := g.Next(); more && c.Kind != game.Rolled; c, more = g.Next() {
+			g.Apply(c)
+		}
+		if g.Over {
+			break
+		}
+	}
+	s.playOn(&g, rollsAhead)
+	if g.Over {
+		if g.Placements()[s.me] == 1 {
+			return 1
+		}
+		return 0
+	}
+	all := s.strengths(&g)
+	return 1 / (1 + math.Exp(-odds(&all, g.Seats, s.me)))
+}
+
+// turns lists candidates for the rest of the seat's turn.
+func (s *scene) turns(plans []plan, raids []raid) (list []candidate) {
+	end := game.Action{Type: game.EndTurn}
+	for _, p := range plans[:min(maxCandidates, len(plans))] {
+		list = append(list, candidate{actions: append(slices.Clone(p.actions), end)})
+	}
+	for _, r := range raids[:min(2, len(raids))] {
+		a := game.Action{Type: game.PlayKnight, Hex: r.hex, Victim: r.victim}
+		after := s.g
+		after.Act(s.me, game.Action{Type: game.PlayKnight, Hex: r.hex, Victim: board.None})
+		settle(&after)
+		then := s.newPlanner(s.me, s.sight.unseen).plans(&after)[0]
+		list = append(list, candidate{actions: append(append([]game.Action{a}, then.actions...), end)})
+	}
+	return list
+}
+
+// moves lists candidates that are single actions.
+func moves(actions []game.Action) (list []candidate) {
+	for _, a := range actions[:min(maxCandidates, len(actions))] {
+		list = append(list, candidate{actions: []game.Action{a}})
+	}
+	return list
+}

@@ -1,0 +1,22 @@
+package housebot
+
+import (
+	"math/rand/v2"
+
+	"hexarena/adapters/housebot/search"
+	"hexarena/domain/game"
+	"hexarena/domain/match"
+)
+
+// playouts is the number of playouts that the bot montecarlo uses for a decision. It
+// takes about 20 ms on a small machine.
+const playouts = 300
+
+// The type searcher is a strategy that searches for its actions.
+type searcher struct{ mind *search.Mind }
+
+func newSearcher(rng *rand.Rand, playouts int) strategy {
+	return &searcher{search.New(rng.Uint64(), playouts)}
+}
+
+func (b *searcher) answer(r *match.Request) (a game.Action, talk string) { return b.mind.Decide(r), "" }
