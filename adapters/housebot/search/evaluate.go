@@ -255,13 +255,9 @@ func clamp(x, low, high float64) float64 { return min(max(x, low), high) }
 
 // strength returns the weighted sum of a seat's features.
 func (i *island) strength(g *game.State, seat uint8) (sum float64) {
-	return i.weigh(g, seat, i.weights)
-}
-
-func (i *island) weigh(g *game.State, seat uint8, weights *features) (sum float64) {
 	f := i.measure(g, seat)
 	for k, x := range f {
-		sum += weights[k] * x
+		sum += i.weights[k] * x
 	}
 	return sum
 }

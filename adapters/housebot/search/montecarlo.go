@@ -12,20 +12,13 @@ import (
 // The limits of the Monte Carlo search.
 const (
 	maxCandidates = 6
-)
-
-var (
-	rollsAhead = 8 // in each playout
-	trust      = 0.0
-	mask       = 255
-	leaf       = &weights
+	rollsAhead    = 8 // in each playout
 )
 
 // candidate is a choice of actions that the Monte Carlo search compares with others.
 type candidate struct {
 	actions []game.Action // the seat's actions from now on; then cheap rules decide
 	sum     float64
-	prior   float64 // the value that the search gives it
 	wins    float64 // mean probability of a win
 }
 
@@ -33,7 +26,7 @@ type candidate struct {
 // same imagined games, so that luck is the same for all. After each round, it drops the
 // worse half. The candidates are in the order of the search, the best one first.
 func (m *Mind) compare(s *scene, list []candidate) candidate {
-	if len(list) == 1 || mask>>s.sight.position.Kind&1 == 0 {
+	if len(list) == 1 {
 		return list[0]
 	}
 	rounds := int(math.Ceil(math.Log2(float64(len(list)))))
@@ -49,7 +42,7 @@ func (m *Mind) compare(s *scene, list []candidate) candidate {
 			}
 		}
 		for k := range list {
-			list[k].wins = list[k].sum/float64(games) + trust*chanceOf(list[k].prior)
+			list[k].wins = list[k].sum/float64(games)
 		}
 		slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(b.wins, a.wins) })
 		list = list[:(len(list)+1)/2]
@@ -76,10 +69,7 @@ func (s *scene) playout(g game.State, actions []game.Action) float64 {
 		}
 		return 0
 	}
-	var all [game.MaxSeats]float64
-	for seat := range g.Seats {
-		all[seat] = s.weigh(&g, seat, leaf)
-	}
+	all := s.strengths(&g)
 	return chanceOf(odds(&all, g.Seats, s.me))
 }
 
@@ -109,9 +99,9 @@ func (s *scene) turns(plans []plan, raids []raid) (list []candidate) {
 }
 
 // add appends a candidate that is a single action.
-func add(list []candidate, a game.Action, value float64) []candidate {
+func add(list []candidate, a game.Action) []candidate {
 	if len(list) == maxCandidates {
 		return list
 	}
-	return append(list, candidate{actions: []game.Action{a}, prior: value})
+	return append(list, candidate{actions: []game.Action{a}})
 }

@@ -1,6 +1,7 @@
 package search
 
-// weights are the weights of the features.
+// weights are the weights of the features. They come from matches in which each seat
+// played with randomly changed weights: weights that won more often replaced the others.
 var weights = features{
 	points:         1.233,
 	pointsNear:     0.315,
@@ -32,39 +33,4 @@ var weights = features{
 	cityRoom:       0.05,
 	scarceMin:      0.5,
 	settlementRoom: 0.051,
-}
-
-// forecast are the weights that best predict the winner. The search needs other weights,
-// because it also causes what the features show.
-var forecast = features{
-	points:         0.769,
-	pointsNear:     0.312,
-	incomeCards:    -0.602,
-	speedExpand:    0.779,
-	speedCity:      1.98,
-	speedDev:       -0.169,
-	speedRoad:      0.768,
-	nextExpand:     -0.263,
-	nextCity:       0.4,
-	nextDev:        0.813,
-	handCards:      0.094,
-	handExcess:     0.136,
-	knightsHeld:    0.608,
-	othersHeld:     0.48,
-	knightsPlayed:  0.235,
-	armyLead:       0.044,
-	roadLead:       0.206,
-	roadLength:     -0.038,
-	holdsRoad:      -1.692,
-	holdsArmy:      -1.122,
-	spotNow:        1.349,
-	spotOne:        0.609,
-	spotTwo:        -0.365,
-	spotCount:      0.096,
-	variety:        -0.058,
-	banditLoss:     -0.105,
-	ports:          0.686,
-	cityRoom:       0.027,
-	scarceMin:      1.815,
-	settlementRoom: -0.038,
 }
