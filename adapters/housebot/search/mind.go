@@ -113,19 +113,19 @@ func (s *scene) incomes() *[game.MaxSeats][board.Resources]float64 {
 }
 
 func (m *Mind) setup(s *scene) game.Action {
-	var actions []game.Action
+	var list []candidate
 	for _, p := range s.placements(&s.g, s.me) {
-		actions = append(actions, p.action)
+		list = add(list, p.action)
 	}
-	return m.choose(s, moves(actions))
+	return m.choose(s, list)
 }
 
 func (m *Mind) bandit(s *scene) game.Action {
-	var actions []game.Action
+	var list []candidate
 	for _, r := range s.raids(&s.g, s.me, game.MoveBandit) {
-		actions = append(actions, game.Action{Type: game.MoveBandit, Hex: r.hex, Victim: r.victim})
+		list = add(list, game.Action{Type: game.MoveBandit, Hex: r.hex, Victim: r.victim})
 	}
-	return m.choose(s, moves(actions))
+	return m.choose(s, list)
 }
 
 // choose returns the first action of the best candidate.

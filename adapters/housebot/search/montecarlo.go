@@ -42,7 +42,7 @@ func (m *Mind) compare(s *scene, list []candidate) candidate {
 			}
 		}
 		for k := range list {
-			list[k].wins = list[k].sum / float64(games)
+			list[k].wins = list[k].sum/float64(games)
 		}
 		slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(b.wins, a.wins) })
 		list = list[:(len(list)+1)/2]
@@ -70,30 +70,38 @@ func (s *scene) playout(g game.State, actions []game.Action) float64 {
 		return 0
 	}
 	all := s.strengths(&g)
-	return 1 / (1 + math.Exp(-odds(&all, g.Seats, s.me)))
+	return chanceOf(odds(&all, g.Seats, s.me))
 }
 
-// turns lists candidates for the rest of the seat's turn.
+// chanceOf turns the logarithm of odds into a probability.
+func chanceOf(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
+
+// turns lists candidates for the rest of the seat's turn. The first one is the choice of
+// the search.
 func (s *scene) turns(plans []plan, raids []raid) (list []candidate) {
 	end := game.Action{Type: game.EndTurn}
 	for _, p := range plans[:min(maxCandidates, len(plans))] {
 		list = append(list, candidate{actions: append(slices.Clone(p.actions), end)})
 	}
+	var knights []candidate
 	for _, r := range raids[:min(2, len(raids))] {
 		a := game.Action{Type: game.PlayKnight, Hex: r.hex, Victim: r.victim}
 		after := s.g
 		after.Act(s.me, game.Action{Type: game.PlayKnight, Hex: r.hex, Victim: board.None})
 		settle(&after)
 		then := s.newPlanner(s.me, s.sight.unseen).plans(&after)[0]
-		list = append(list, candidate{actions: append(append([]game.Action{a}, then.actions...), end)})
+		knights = append(knights, candidate{actions: append(append([]game.Action{a}, then.actions...), end)})
 	}
-	return list
+	if len(raids) > 0 && raids[0].value > s.value(&s.g, s.me) {
+		return append(knights, list...)
+	}
+	return append(list, knights...)
 }
 
-// moves lists candidates that are single actions.
-func moves(actions []game.Action) (list []candidate) {
-	for _, a := range actions[:min(maxCandidates, len(actions))] {
-		list = append(list, candidate{actions: []game.Action{a}})
+// add appends a candidate that is a single action.
+func add(list []candidate, a game.Action) []candidate {
+	if len(list) == maxCandidates {
+		return list
 	}
-	return list
+	return append(list, candidate{actions: []game.Action{a}})
 }
