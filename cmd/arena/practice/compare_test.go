@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/adapters/housebot"
+	"hexarena/cmd/arena/records"
 	"hexarena/domain/tournament"
 )
 
@@ -58,11 +59,11 @@ func TestCompare(t *testing.T) {
 	require.ErrorContains(t, err, `the bots was "house:random house:random house:random" and is now "house:greedy house:random house:random"`)
 
 	// Each version's folder is like that of arena play. Both play the same boards.
-	files, err := os.ReadDir(filepath.Join(dir, "old", matchFolder))
+	files, err := os.ReadDir(filepath.Join(dir, "old", records.MatchFolder))
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(files), 90)
 	for _, version := range versions {
-		require.FileExists(t, filepath.Join(dir, version, matchFolder, tournament.Plan{Bots: 3, Blocks: 1, Seed: "x", Rotate: true}.Match(0).ID+".json"))
+		require.FileExists(t, filepath.Join(dir, version, records.MatchFolder, tournament.Plan{Bots: 3, Blocks: 1, Seed: "x", Rotate: true}.Match(0).ID+".json"))
 	}
 }
 
@@ -125,7 +126,7 @@ func TestInterruptedCompareContinues(t *testing.T) {
 	// The bot plays its fifth match again, then its sixth and the seventh.
 	_, err = compare(bot.next(t, 8), args...)
 	require.EqualError(t, err, "stopped after 2 blocks; run the same command again to continue")
-	results, err := os.ReadFile(filepath.Join(dir, "old", resultsFile))
+	results, err := os.ReadFile(filepath.Join(dir, "old", records.ResultsFile))
 	require.NoError(t, err)
 	require.Equal(t, 6, strings.Count(string(results), "\n"))
 }

@@ -12,17 +12,16 @@ import (
 	"strings"
 	"sync"
 
+	"hexarena/cmd/arena/records"
 	"hexarena/cmd/arena/remote"
 	"hexarena/domain/tournament"
 	"hexarena/projections"
 )
 
-// The contents of a folder that --out names.
+// The contents of a folder that --out names, besides the records.
 const (
-	settingsFile = "series.json"   // the settings of the series
-	resultsFile  = "results.jsonl" // one line for each ended match
-	matchFolder  = "matches"       // the records, by match id
-	outputFolder = "output"        // the output of the programs of bots
+	settingsFile = "series.json" // the settings of the series
+	outputFolder = "output"      // the output of the programs of bots
 )
 
 // settings determine the matches of a series. The number of matches is not a setting,
@@ -107,7 +106,7 @@ func openFolder(path string, s settings) (_ *folder, _ []tournament.Outcome, err
 			return nil, nil, fmt.Errorf("--out %s: the folder belongs to another series: %s was %q and is now %q; repeat the earlier command to continue it, or choose another folder", path, name, then, now)
 		}
 	}
-	for _, name := range []string{matchFolder, outputFolder} {
+	for _, name := range []string{records.MatchFolder, outputFolder} {
 		if err := os.MkdirAll(filepath.Join(path, name), 0o700); err != nil {
 			return nil, nil, fmt.Errorf("--out: %w", err)
 		}
@@ -131,7 +130,7 @@ func openFolder(path string, s settings) (_ *folder, _ []tournament.Outcome, err
 
 // open reads the results, and cuts off an incomplete line at the end.
 func (f *folder) open() (outcomes []tournament.Outcome, err error) {
-	if f.results, err = os.OpenFile(filepath.Join(f.path, resultsFile), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600); err != nil {
+	if f.results, err = os.OpenFile(filepath.Join(f.path, records.ResultsFile), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600); err != nil {
 		return nil, err
 	}
 	text, err := os.ReadFile(f.results.Name())
@@ -170,7 +169,7 @@ func (f *folder) add(p played, o tournament.Outcome) error {
 	if err != nil {
 		return err
 	}
-	if err := remote.ReplaceFile(filepath.Join(f.path, matchFolder, o.ID+".json"), append(text, '\n')); err != nil {
+	if err := remote.ReplaceFile(filepath.Join(f.path, records.MatchFolder, o.ID+".json"), append(text, '\n')); err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
 	f.mu.Lock()

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/adapters/referee"
+	"hexarena/cmd/arena/records"
 	"hexarena/domain/audit/sample"
 	"hexarena/domain/match"
 	"hexarena/domain/tournament"
@@ -173,7 +174,7 @@ func playRecords(t testing.TB, args ...string) (dir string) {
 // oneRecord returns a record in a folder.
 func oneRecord(t testing.TB, dir string) (file string) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, matchFolder, "*.json"))
+	files, err := filepath.Glob(filepath.Join(dir, records.MatchFolder, "*.json"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	return files[0]

@@ -24,6 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/adapters/housebot"
+	"hexarena/cmd/arena/records"
 	"hexarena/eventstore/logtest"
 	"hexarena/projections"
 )
@@ -276,7 +277,7 @@ func TestInterruptedRunContinues(t *testing.T) {
 	require.Contains(t, out, "4 standard matches")
 
 	// A crash can leave an incomplete line behind.
-	results, err := os.OpenFile(filepath.Join(dir, resultsFile), os.O_APPEND|os.O_WRONLY, 0o600)
+	results, err := os.OpenFile(filepath.Join(dir, records.ResultsFile), os.O_APPEND|os.O_WRONLY, 0o600)
 	require.NoError(t, err)
 	_, err = results.WriteString(`{"match":5,"id":"`)
 	require.NoError(t, err)
@@ -290,7 +291,7 @@ func TestInterruptedRunContinues(t *testing.T) {
 		require.Equal(t, whole.Bots[i].Seats, continued.Bots[i].Seats)
 		require.Equal(t, whole.Bots[i].Rating, continued.Bots[i].Rating)
 	}
-	files, err := os.ReadDir(filepath.Join(dir, matchFolder))
+	files, err := os.ReadDir(filepath.Join(dir, records.MatchFolder))
 	require.NoError(t, err)
 	require.Len(t, files, 6)
 

@@ -23,6 +23,7 @@ import (
 
 	"hexarena/adapters/referee"
 	"hexarena/cmd/arena/progress"
+	"hexarena/cmd/arena/records"
 	"hexarena/domain/game"
 	"hexarena/domain/match"
 	"hexarena/domain/tournament"
@@ -118,8 +119,8 @@ func listRecords(args []string) (sources []string, err error) {
 			continue
 		}
 		dir := arg
-		if _, err := os.Stat(filepath.Join(arg, matchFolder)); !errors.Is(err, fs.ErrNotExist) {
-			dir = filepath.Join(arg, matchFolder)
+		if _, err := os.Stat(filepath.Join(arg, records.MatchFolder)); !errors.Is(err, fs.ErrNotExist) {
+			dir = filepath.Join(arg, records.MatchFolder)
 		}
 		files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 		if err != nil {
