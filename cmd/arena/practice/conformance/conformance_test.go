@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -201,15 +202,17 @@ func TestStopsWhenTheBotIsDown(t *testing.T) {
 	t.Parallel()
 	b := goodBot()
 	crashesIf(func(c *call) bool { return c.req.View.SeatCount == 4 })(b)
-	down := false
+	var down atomic.Bool
 	crash := b.answer
 	b.answer = func(c *call) {
-		down = down || c.req.View.SeatCount == 4
+		if c.req.View.SeatCount == 4 {
+			down.Store(true)
+		}
 		crash(c)
 	}
 	url := b.serve(t)
 	r := check(t, url, Options{Address: func(context.Context) (string, error) {
-		if down {
+		if down.Load() {
 			return "", errors.New("nothing listens")
 		}
 		return url, nil

@@ -217,7 +217,7 @@ const slowAnswer = 0.4
 
 // advise looks at the times of all answers.
 func (r *run) advise(context.Context) {
-	if len(r.took) == 0 {
+	if len(r.took) == 0 || r.report.failed("time") { // the failure says enough
 		return
 	}
 	slices.Sort(r.took)
