@@ -42,7 +42,7 @@ func (m *Mind) compare(s *scene, list []candidate) candidate {
 			}
 		}
 		for k := range list {
-			list[k].wins = list[k].sum/float64(games)
+			list[k].wins = list[k].sum / float64(games)
 		}
 		slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(b.wins, a.wins) })
 		list = list[:(len(list)+1)/2]
