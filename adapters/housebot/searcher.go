@@ -3,9 +3,9 @@ package housebot
 import (
 	"math/rand/v2"
 
-	"hexarena/adapters/housebot/search"
 	"hexarena/domain/game"
 	"hexarena/domain/match"
+	"hexarena/domain/search"
 )
 
 // playouts is the number of playouts that the bot montecarlo uses for a decision. It
