@@ -124,7 +124,7 @@ func (s *server) signed(text, signature string) bool {
 const maxRequest = 1 << 20
 
 // Version is the version that the house bots name. Raise it if a strategy changes.
-const Version = "1"
+const Version = "2"
 
 // Nonce returns the bot's share of a match's seed: the HMAC-SHA256 of the match id
 // under the bot's secret, in hex. The owner can compute the nonce again later and

@@ -3,14 +3,14 @@ package housebot
 import (
 	"math/rand/v2"
 
-	"hexarena/adapters/housebot/search"
 	"hexarena/domain/game"
 	"hexarena/domain/match"
+	"hexarena/domain/search"
 )
 
 // playouts is the number of playouts that the bot montecarlo uses for a decision. It
 // takes about 20 ms on a small machine.
-const playouts = 1200
+const playouts = 3000
 
 // The type searcher is a strategy that searches for its actions.
 type searcher struct{ mind *search.Mind }

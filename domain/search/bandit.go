@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"hexarena/domain/board"
@@ -75,16 +76,29 @@ func (i *island) stolen(g *game.State, me, victim uint8) float64 {
 	return sum / total
 }
 
-// drop returns the best cards to discard.
+// drop returns the best cards to discard. It does not ask the game which discards are
+// legal: if the imagined cards of the seat on turn make it win, the game allows none.
 func (i *island) drop(g *game.State, me uint8) game.Action {
-	var chosen game.Action
-	most := 0.0
-	for k, a := range g.Legal(nil, me) {
-		after := *g
-		after.Hands[me] = after.Hands[me].Minus(a.Giving)
-		if n := i.strength(&after, me); k == 0 || n > most {
-			chosen, most = a, n
+	hand := g.Hands[me]
+	best, most := game.Cards{}, math.Inf(-1)
+	after := *g
+	var try func(r, left int, cards game.Cards)
+	try = func(r, left int, cards game.Cards) {
+		if r == board.Resources {
+			if left > 0 {
+				return
+			}
+			after.Hands[me] = hand.Minus(cards)
+			if n := i.strength(&after, me); n > most {
+				best, most = cards, n
+			}
+			return
+		}
+		for n := range min(left, int(hand[r])) + 1 {
+			cards[r] = uint16(n)
+			try(r+1, left-n, cards)
 		}
 	}
-	return chosen
+	try(0, hand.Total()/2, game.Cards{})
+	return game.Action{Type: game.Discard, Giving: best}
 }
