@@ -75,7 +75,7 @@ screenshots: deps ## write a picture of each page, at three widths and in both t
 	@ARENA_SCREENSHOTS=$(CURDIR)/screenshots $(GO) test -count=1 -timeout 20m -run 'TestEveryPageIsSoundInABrowser|TestViewRecordsInABrowser|TestPagesOfAilingBotsInABrowser|TestTrialsOnThePages|TestScreenshotsOfMatches' ./cmd/arena ./adapters/web
 
 .PHONY: race
-race: deps ## run the tests of all concurrent packages under the race detector (needs a C compiler)
+race: deps ## run the tests of concurrent packages under the race detector (needs a C compiler)
 	@CGO_ENABLED=1 $(GO) test -race -vet=off -tags=pebblegozstd -timeout 20m $(RACE)
 
 .PHONY: lint

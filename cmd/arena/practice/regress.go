@@ -66,7 +66,7 @@ func (c *regressCmd) limit(requests int) (int, error) {
 	if share, isShare := strings.CutSuffix(c.MaxDifferent, "%"); isShare {
 		p, err := strconv.ParseFloat(strings.TrimSpace(share), 64)
 		if err == nil && p >= 0 && p <= 100 {
-			return int(p / 100 * float64(requests)), nil
+			return int(p * float64(requests) / 100), nil
 		}
 	} else if n, err := strconv.Atoi(c.MaxDifferent); err == nil && n >= 0 {
 		return n, nil

@@ -331,3 +331,11 @@ func TestInterruptedRegress(t *testing.T) {
 	require.EqualError(t, err, "stopped after 1 of 3 records")
 	require.Contains(t, out, " requests of 1 records to ")
 }
+
+func TestMaxDifferentIsAShareOfTheRequests(t *testing.T) {
+	for share, want := range map[string]int{"29%": 29, "57 %": 57, "0.5%": 0, "100%": 100, "7": 7, "": 100} {
+		limit, err := (&regressCmd{MaxDifferent: share}).limit(100)
+		require.NoError(t, err)
+		require.Equal(t, want, limit, share)
+	}
+}

@@ -202,7 +202,7 @@ func framesOf(o *opened, r *http.Request) (any, error) {
 		}
 	}
 	seat := q.Get("seat")
-	if n, err := strconv.Atoi(seat); seat != "" && seat != "all" && (err != nil || n < 0 || n >= len(o.Match.Players)) {
+	if n, err := strconv.Atoi(seat); seat != "" && seat != "all" && (err != nil || n < 0 || n >= len(o.Match.Players) || seat != strconv.Itoa(n)) {
 		return nil, errors.New("seat must be all, or the number of a player's seat")
 	}
 	return rest.NewFrames(o.Match.ID, &o.History, o.History.FramesOf(seat, true, w)), nil

@@ -141,6 +141,7 @@ func TestViewAFolder(t *testing.T) {
 	for path, status := range map[string]int{
 		"/watch/x": http.StatusNotFound, "/matches/x": http.StatusNotFound, "/watch/" + m + "/decision/99999": http.StatusNotFound, "/watch/" + m + "/decision/x": http.StatusNotFound,
 		"/bots/x/matches/" + m + "/decisions": http.StatusNotFound, "/ladder/standard": http.StatusNotFound, "/matches/" + m + "/frames?seat=3": http.StatusUnprocessableEntity,
+		"/matches/" + m + "/frames?seat=%2B1": http.StatusUnprocessableEntity, "/matches/" + m + "/frames?seat=-0": http.StatusUnprocessableEntity,
 		"/matches/" + m + "/frames?after=x": http.StatusUnprocessableEntity, "/matches/..%2f..%2fseries": http.StatusNotFound, "/?page=99": http.StatusOK,
 	} {
 		v.get(path, status)

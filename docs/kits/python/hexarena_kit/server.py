@@ -11,6 +11,7 @@ import secrets
 import socketserver
 import struct
 import sys
+import threading
 from http.server import BaseHTTPRequestHandler
 from typing import Callable
 
@@ -40,6 +41,7 @@ class Server(socketserver.ThreadingTCPServer):
         self.address = "%s:%d" % self.server_address
         self.recipient = recipient or self.address
         self.secret = _secret(os.path.join(folder, "nonce-secret"))
+        self.lock = threading.Lock()  # each match has its own thread
         self.memories: dict[str, Memory] = {}  # by match; they survive a reconnect
 
     def nonce(self, match: str) -> str:
@@ -49,10 +51,11 @@ class Server(socketserver.ThreadingTCPServer):
     def respond(self, request: dict) -> dict:
         """Returns the answer to a request."""
         match = request["matchId"]
-        memory = self.memories.pop(match, None) or Memory()
-        self.memories[match] = memory  # the latest match is last
-        while len(self.memories) > _REMEMBERED:
-            self.memories.pop(next(iter(self.memories)))
+        with self.lock:
+            memory = self.memories.pop(match, None) or Memory()
+            self.memories[match] = memory  # the latest match is last
+            while len(self.memories) > _REMEMBERED:
+                self.memories.pop(next(iter(self.memories)))
         if memory.repeated(request):
             return {"id": request["id"], "action": memory.sent[-1]}
         memory.begin(request["view"]["turn"])
