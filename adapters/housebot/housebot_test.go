@@ -93,7 +93,7 @@ func TestBotsAreDeterministic(t *testing.T) {
 			bots = append(bots, quickly(name, rand.New(rand.NewPCG(1, s))))
 			twins = append(twins, quickly(name, rand.New(rand.NewPCG(1, s))))
 		}
-		for !m.Over() && m.Game.Turn < 40 {
+		for !m.Over() && m.Game.Turn < 24 {
 			var outcomes []match.Outcome
 			for _, d := range m.Asks() {
 				frame := ask(t, bots[d.Seat], m, d)
@@ -115,7 +115,7 @@ func TestBotsSeeOnlyTheirView(t *testing.T) {
 		rng := rand.New(rand.NewPCG(2, 3))
 		player := matchtest.Player{Below: rng.IntN, Build: true}
 		kinds, different := map[string]int{}, 0
-		for n := uint64(0); !m.Over() && m.Game.Turn < 60; n++ {
+		for n := uint64(0); !m.Over() && m.Game.Turn < 40; n++ {
 			var outcomes []match.Outcome
 			for _, d := range m.Asks() {
 				other := m

@@ -10,7 +10,7 @@ import (
 
 // playouts is the number of playouts that the bot montecarlo uses for a decision. It
 // takes about 20 ms on a small machine.
-const playouts = 3000
+const playouts = 1500
 
 // The type searcher is a strategy that searches for its actions.
 type searcher struct{ mind *search.Mind }

@@ -115,7 +115,7 @@ func (s *scene) incomes() *[game.MaxSeats][board.Resources]float64 {
 func (m *Mind) setup(s *scene) game.Action {
 	var list []candidate
 	for _, p := range s.placements(&s.g, s.me) {
-		list = add(list, p.action)
+		list = add(list, p.action, p.value)
 	}
 	return m.choose(s, list)
 }
@@ -123,7 +123,7 @@ func (m *Mind) setup(s *scene) game.Action {
 func (m *Mind) bandit(s *scene) game.Action {
 	var list []candidate
 	for _, r := range s.raids(&s.g, s.me, game.MoveBandit) {
-		list = add(list, game.Action{Type: game.MoveBandit, Hex: r.hex, Victim: r.victim})
+		list = add(list, game.Action{Type: game.MoveBandit, Hex: r.hex, Victim: r.victim}, r.value)
 	}
 	return m.choose(s, list)
 }

@@ -18,13 +18,15 @@ const (
 // candidate is a choice of actions that the Monte Carlo search compares with others.
 type candidate struct {
 	actions []game.Action // the seat's actions from now on; then cheap rules decide
+	prior   float64       // the logarithm of the odds after the actions, as the search sees it
 	sum     float64
-	wins    float64 // mean probability of a win
+	wins    float64 // mean probability of a win, plus the one that the prior gives
 }
 
 // compare returns the first action of the best candidate. It plays each candidate in the
 // same imagined games, so that luck is the same for all. After each round, it drops the
-// worse half. The candidates are in the order of the search, the best one first.
+// worse half. The rules of the playouts are crude, so the judgement of the search counts
+// as much as the playouts. The search's best candidate is the first one.
 func (m *Mind) compare(s *scene, list []candidate) candidate {
 	if len(list) == 1 {
 		return list[0]
@@ -42,7 +44,7 @@ func (m *Mind) compare(s *scene, list []candidate) candidate {
 			}
 		}
 		for k := range list {
-			list[k].wins = list[k].sum / float64(games)
+			list[k].wins = list[k].sum/float64(games) + chanceOf(list[k].prior)
 		}
 		slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(b.wins, a.wins) })
 		list = list[:(len(list)+1)/2]
@@ -81,7 +83,7 @@ func chanceOf(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 func (s *scene) turns(plans []plan, raids []raid) (list []candidate) {
 	end := game.Action{Type: game.EndTurn}
 	for _, p := range plans[:min(maxCandidates, len(plans))] {
-		list = append(list, candidate{actions: append(slices.Clone(p.actions), end)})
+		list = append(list, candidate{actions: append(slices.Clone(p.actions), end), prior: p.value})
 	}
 	var knights []candidate
 	for _, r := range raids[:min(2, len(raids))] {
@@ -90,7 +92,7 @@ func (s *scene) turns(plans []plan, raids []raid) (list []candidate) {
 		after.Act(s.me, game.Action{Type: game.PlayKnight, Hex: r.hex, Victim: board.None})
 		settle(&after)
 		then := s.newPlanner(s.me, s.sight.unseen).plans(&after)[0]
-		knights = append(knights, candidate{actions: append(append([]game.Action{a}, then.actions...), end)})
+		knights = append(knights, candidate{actions: append(append([]game.Action{a}, then.actions...), end), prior: max(r.value, then.value)})
 	}
 	if len(raids) > 0 && raids[0].value > s.value(&s.g, s.me) {
 		return append(knights, list...)
@@ -99,9 +101,9 @@ func (s *scene) turns(plans []plan, raids []raid) (list []candidate) {
 }
 
 // add appends a candidate that is a single action.
-func add(list []candidate, a game.Action) []candidate {
+func add(list []candidate, a game.Action, prior float64) []candidate {
 	if len(list) == maxCandidates {
 		return list
 	}
-	return append(list, candidate{actions: []game.Action{a}})
+	return append(list, candidate{actions: []game.Action{a}, prior: prior})
 }
