@@ -149,11 +149,11 @@ class _Handler(BaseHTTPRequestHandler):
             if len(head) < 2:
                 return None
             size = head[1] & 127
-            if size == 126:
-                size, = struct.unpack(">H", self.rfile.read(2))
-            elif size == 127:
-                size, = struct.unpack(">Q", self.rfile.read(8))
+            if size > 125:  # the size follows, in 2 or 8 bytes
+                size = int.from_bytes(self.rfile.read(2 if size == 126 else 8), "big")
             mask, data = self.rfile.read(4), self.rfile.read(size)
+            if len(mask) < 4 or len(data) < size:
+                return None
             stream = (mask * (len(data) // 4 + 1))[:len(data)]
             data = (int.from_bytes(data, "big") ^ int.from_bytes(stream, "big")).to_bytes(len(data), "big")
             opcode = head[0] & 15
