@@ -28,7 +28,8 @@ type LocalMatches struct {
 // LocalSummary is a record in a list.
 type LocalSummary struct {
 	MatchSummary
-	Turns int `json:"turns"`
+	Turns int    `json:"turns"`
+	Error string `json:"error,omitempty"` // why the record cannot be read; the only other field is then the id
 }
 
 // LocalDecision is one decision of a record, with the note that the bot wrote about it.

@@ -104,7 +104,7 @@ type PublicEvent struct {
 }
 
 // UnmarshalJSON implements json.Unmarshaler. It decodes Data into the type of the
-// event's kind. An unknown kind is an error.
+// event's kind. Data of an unknown kind is an error.
 func (p *PublicEvent) UnmarshalJSON(text []byte) (err error) {
 	type plain PublicEvent
 	var data json.RawMessage

@@ -3,7 +3,6 @@
 package records
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -11,10 +10,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/google/uuid"
 
 	"hexarena/adapters/rest"
 	"hexarena/cmd/arena/verify"
@@ -28,6 +26,9 @@ const (
 	ResultsFile = "results.jsonl" // one line for each ended match
 	MatchFolder = "matches"       // the records, by match id
 )
+
+// matchID matches the ids of matches, as the names of files have them.
+var matchID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // Set is a set of records. It does not keep records of a folder in memory.
 type Set struct {
@@ -94,23 +95,23 @@ func (s *Set) openFile(path string) error {
 }
 
 func (s *Set) openFolder(path string) error {
-	folder := filepath.Join(path, MatchFolder)
-	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
-	if err == nil && len(files) == 0 {
-		folder = path
-		files, err = filepath.Glob(filepath.Join(folder, "*.json"))
-	}
-	if err != nil {
-		return err
-	}
-	for _, file := range files {
-		if id := strings.TrimSuffix(filepath.Base(file), ".json"); uuid.Validate(id) == nil {
-			s.files[id] = file
+	for _, folder := range []string{filepath.Join(path, MatchFolder), path} {
+		entries, err := os.ReadDir(folder)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for _, e := range entries {
+			if id, isJSON := strings.CutSuffix(e.Name(), ".json"); isJSON && matchID.MatchString(id) {
+				s.files[id] = filepath.Join(folder, e.Name())
+			}
+		}
+		if len(s.files) > 0 {
+			break
 		}
 	}
 	if len(s.files) == 0 {
-		if found, _ := filepath.Glob(filepath.Join(path, "*", MatchFolder)); len(found) > 0 {
-			return fmt.Errorf("%s contains several series; name one of them, such as %s", path, filepath.Dir(found[0]))
+		if found, _ := fs.Glob(os.DirFS(path), "*/"+MatchFolder); len(found) > 0 {
+			return fmt.Errorf("%s contains several series; name one of them, such as %s", path, filepath.Join(path, filepath.Dir(found[0])))
 		}
 		return fmt.Errorf("%s contains no records of matches", path)
 	}
@@ -124,9 +125,9 @@ func (s *Set) order(results string) error {
 		return err
 	}
 	listed := map[string]bool{}
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+	for text := range bytes.Lines(text) {
 		var line struct{ ID string }
-		if json.Unmarshal(lines.Bytes(), &line) != nil || s.files[line.ID] == "" || listed[line.ID] {
+		if json.Unmarshal(text, &line) != nil || s.files[line.ID] == "" || listed[line.ID] {
 			continue // for example, the incomplete last line of an interrupted run
 		}
 		listed[line.ID] = true
@@ -142,6 +143,9 @@ func (s *Set) order(results string) error {
 	s.IDs = append(s.IDs, others...)
 	return nil
 }
+
+// File returns the file of a record in a folder.
+func (s *Set) File(id string) string { return s.files[id] }
 
 // Text returns the JSON of a record. It returns fs.ErrNotExist if the set has no record
 // with this id.

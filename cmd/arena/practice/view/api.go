@@ -92,8 +92,8 @@ func (a *api) list(r *http.Request) (any, error) {
 	l := rest.LocalMatches{Name: a.set.Name, Total: len(a.set.IDs), Page: page, Pages: pages}
 	for _, id := range a.set.IDs[(page-1)*pageSize : min(page*pageSize, len(a.set.IDs))] {
 		s, err := a.summary(id)
-		if err != nil {
-			return nil, err
+		if err != nil { // the other records can be shown
+			s = rest.LocalSummary{MatchSummary: rest.MatchSummary{ID: id}, Error: err.Error()}
 		}
 		l.Matches = append(l.Matches, s)
 	}

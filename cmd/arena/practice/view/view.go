@@ -7,9 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -96,12 +99,14 @@ func (c *Cmd) open(ctx context.Context, k *kong.Kong) (*records.Set, error) {
 // series inside it.
 func find(dir, id string) (string, error) {
 	var found []string
-	for _, pattern := range []string{"", records.MatchFolder, filepath.Join("*", records.MatchFolder)} {
-		files, err := filepath.Glob(filepath.Join(dir, pattern, id+".json"))
+	for _, pattern := range []string{"", records.MatchFolder, path.Join("*", records.MatchFolder)} {
+		files, err := fs.Glob(os.DirFS(dir), path.Join(pattern, id+".json"))
 		if err != nil {
 			return "", err
 		}
-		found = append(found, files...)
+		for _, file := range files {
+			found = append(found, filepath.Join(dir, filepath.FromSlash(file)))
+		}
 	}
 	switch len(found) {
 	case 0:
@@ -146,7 +151,11 @@ func (c *Cmd) serve(ctx context.Context, k *kong.Kong, pages *api, path string) 
 // site could read the records through a name that it directs to 127.0.0.1.
 func onlyHere(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !listen.IsLoopback(r.Host) {
+		host := r.Host
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			host += ":80" // browsers leave out this port
+		}
+		if !listen.IsLoopback(host) {
 			http.Error(w, "the viewer answers only requests to 127.0.0.1 or localhost", http.StatusMisdirectedRequest)
 			return
 		}

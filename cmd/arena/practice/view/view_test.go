@@ -202,9 +202,30 @@ func TestViewRejectsWhatItCannotShow(t *testing.T) {
 
 	// A broken record in a folder has a page that says so. The other records work.
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "matches", forged.ID+".json"), text, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "matches", list[2].ID+".json"), nil, 0o600))
 	v := start(t, dir)
+	index := v.get("/", http.StatusOK)
+	require.Contains(t, index, "match "+list[2].ID+": unexpected end of JSON input")
+	require.Contains(t, index, `href="/watch/`+list[1].ID)
 	require.Contains(t, v.get("/watch/"+forged.ID, http.StatusUnprocessableEntity), "does not verify")
 	v.get("/watch/"+list[1].ID, http.StatusOK)
+}
+
+// A folder may have a name that would be a pattern in a shell, and bots may have names
+// that look like HTML.
+func TestViewOddNames(t *testing.T) {
+	dir, list := play(t, 3)
+	odd := filepath.Join(t.TempDir(), "runs[1]")
+	require.NoError(t, os.CopyFS(odd, os.DirFS(dir)))
+	file := filepath.Join(odd, "matches", list[0].ID+".json")
+	text := bytes.ReplaceAll(read(t, file), []byte(`"botName":"greedy"`), []byte(`"botName":"<i>greedy</i>"`))
+	require.NoError(t, os.WriteFile(file, text, 0o600))
+	v := start(t, odd)
+	require.Contains(t, v.get("/", http.StatusOK), "&lt;i&gt;greedy&lt;/i&gt;")
+	page := v.get("/watch/"+list[0].ID, http.StatusOK)
+	require.Contains(t, page, "&lt;i&gt;greedy&lt;/i&gt;")
+	require.NotContains(t, page, "<i>greedy")
+	start(t, list[0].ID, "--in", odd)
 }
 
 func TestNotes(t *testing.T) {
