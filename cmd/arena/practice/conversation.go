@@ -18,7 +18,7 @@ type conversation struct {
 	dropped chan struct{} // closed when the connection has ended
 
 	mu    sync.Mutex // guards the fields below
-	open  int        // the id of the open request; 0 if there is none
+	open  int        // the id of the open request; 0 if no request is open
 	asked map[int]bool
 }
 

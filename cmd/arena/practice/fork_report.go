@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"hexarena/adapters/client"
 	"hexarena/domain/match"
 	"hexarena/domain/tournament"
 )
@@ -142,7 +143,7 @@ func (r forkReport) printSeats(out io.Writer) {
 			mark = "*"
 		}
 		fmt.Fprintf(w, "%d%s\t%s\t%s\t%s\t%s\t%.1f %%\t%.1f to %.1f %%\t%.2f\t%s\t%.2f\t%s\n",
-			s.Seat, mark, s.Then.BotName, orDash(s.Then.Placement), orDash(s.Then.Points), b.Name, percent(b.Wins, b.Matches),
+			s.Seat, mark, client.OneLine(s.Then.BotName), orDash(s.Then.Placement), orDash(s.Then.Points), b.Name, percent(b.Wins, b.Matches),
 			100*b.WinLow, 100*b.WinHigh, b.MeanPlacement, fromTo(s.PlacementLow, s.PlacementHigh), b.MeanPoints, fromTo(s.PointsLow, s.PointsHigh))
 	}
 	_ = w.Flush() // writing to memory does not fail

@@ -338,3 +338,17 @@ func TestTwoRunsCannotShareAFolder(t *testing.T) {
 	_, err = callCommand(t.Context(), "compare", "house:greedy", "house:random", "--out", filepath.Join(dir, "duel"))
 	require.ErrorContains(t, err, "new: another run is writing to this folder")
 }
+
+// The sample bot of the Python kit beats house:greedy: the interval of its wins is above
+// the quarter that equal bots would win.
+func TestTheSampleBotBeatsGreedy(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		require.Empty(t, os.Getenv("CI"), "CI installs python3: make deps")
+		t.Skip("needs python3: run make deps")
+	}
+	kit, err := filepath.Abs("../../../docs/kits/python")
+	require.NoError(t, err)
+	r := callJSON(t, "cmd:cd "+kit+" && python3 -B sample_bot.py {port}", "house:greedy", "house:greedy", "house:greedy", "-n", "80", "--seed", "kits")
+	require.Greater(t, r.Bots[0].WinLow, 0.25)
+	require.Empty(t, r.Bots[0].Strikes)
+}

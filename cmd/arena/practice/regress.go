@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -75,7 +73,8 @@ func (c *regressCmd) limit(requests int) (int, error) {
 }
 
 // Run sends the recorded requests to the bot, and compares the answers. If ctx ends
-// first, it prints the result of the records that are complete.
+// first, or if a record or the bot fails, it prints the result of the records that are
+// complete.
 func (c *regressCmd) Run(ctx context.Context, k *kong.Kong) error {
 	sources, err := listRecords(c.Records)
 	if err != nil {
@@ -92,15 +91,18 @@ func (c *regressCmd) Run(ctx context.Context, k *kong.Kong) error {
 	if err := reachable(ctx, r.bots); err != nil {
 		return err
 	}
-	err = r.run(ctx, k.Stderr)
-	if err != nil && ctx.Err() == nil {
-		return err
+	failed := r.run(ctx, k.Stderr)
+	report := r.report(failed != nil)
+	if failed != nil && ctx.Err() == nil && report.Records == 0 {
+		return failed
 	}
-	report := r.report(ctx.Err() != nil)
 	if err := report.print(k.Stdout, c.JSON); err != nil {
 		return err
 	}
-	if ctx.Err() != nil {
+	switch {
+	case failed != nil && ctx.Err() == nil:
+		return failed
+	case ctx.Err() != nil:
 		return fmt.Errorf("stopped after %d of %d records", report.Records, max(report.Records, len(sources)))
 	}
 	limit, err := c.limit(report.Requests)
@@ -110,7 +112,7 @@ func (c *regressCmd) Run(ctx context.Context, k *kong.Kong) error {
 	return err
 }
 
-// listRecords replaces each folder with the records in it.
+// listRecords replaces each folder with the files of its records.
 func listRecords(args []string) (sources []string, err error) {
 	for _, arg := range args {
 		info, err := os.Stat(arg)
@@ -118,18 +120,13 @@ func listRecords(args []string) (sources []string, err error) {
 			sources = append(sources, arg) // not a folder; a missing file is reported when it is read
 			continue
 		}
-		dir := arg
-		if _, err := os.Stat(filepath.Join(arg, records.MatchFolder)); !errors.Is(err, fs.ErrNotExist) {
-			dir = filepath.Join(arg, records.MatchFolder)
-		}
-		files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+		set, err := records.Open(arg)
 		if err != nil {
 			return nil, err
 		}
-		if len(files) == 0 {
-			return nil, fmt.Errorf("the folder %s contains no records (*.json)", dir)
+		for _, id := range set.IDs {
+			sources = append(sources, set.File(id))
 		}
-		sources = append(sources, files...)
 	}
 	return sources, nil
 }
@@ -304,6 +301,10 @@ func (q *recorded) compare(p *past, seat int, r reply) comparison {
 	c := comparison{
 		Match: p.started.MatchID, Seat: seat, Decision: q.ID, Seq: q.Seq, Turn: q.Request.View.Turn, Kind: q.Kind, Then: q.Played, Outcome: q.Outcome,
 		base: p.base,
+	}
+	if r.cause == match.CauseDeadline && q.Cause != nil && *q.Cause == match.CauseDeadline {
+		c.Verdict = same
+		return c
 	}
 	if r.cause == match.CauseDeadline {
 		c.Verdict, c.Reason = late, fmt.Sprintf("no answer within %s", q.deadline)

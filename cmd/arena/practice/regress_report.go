@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"hexarena/adapters/client"
 	"hexarena/domain/game"
 )
 
@@ -157,13 +158,13 @@ func (r regressReport) printDifferences(w io.Writer) {
 			fmt.Fprintf(w, "\n… and %d more; --json lists all\n", len(r.Differences)-maxListed)
 			return
 		}
-		then := string(c.Then)
+		then := client.OneLine(string(c.Then))
 		if c.Outcome != "played" {
 			then += " (the default after: " + c.Outcome + ")"
 		}
 		fmt.Fprintf(w, "\n%s: decision %d (%s), turn %d, %s\n  then  %s\n", c.Verdict, c.Decision, c.Kind, c.Turn, c.Link, then)
 		if c.Now != nil {
-			fmt.Fprintf(w, "  now   %s\n", c.Now)
+			fmt.Fprintf(w, "  now   %s\n", client.OneLine(string(c.Now)))
 		}
 		if c.Reason != "" {
 			fmt.Fprintf(w, "  why   %s\n", c.Reason)

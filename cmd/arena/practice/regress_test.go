@@ -3,6 +3,7 @@ package practice
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -155,30 +156,42 @@ func TestRegressComparesMoves(t *testing.T) {
 	require.Equal(t, counts{Requests: len(requests), Same: len(requests), Talk: talk}, r.counts)
 }
 
-// Two roads are the same move in either order, if both orders are legal.
-func TestSameMoveInAnotherOrder(t *testing.T) {
-	for _, text := range sampleRecords(t, 20) {
-		p, err := readPast(text)
-		require.NoError(t, err)
-		for seat := range p.started.Seats {
-			requests, err := p.requests(seat)
+// sampleRequests yields the requests of 20 sample matches, each with a function that
+// compares an answer with the recorded one.
+func sampleRequests(t testing.TB) iter.Seq2[recorded, func(reply) verdict] {
+	return func(yield func(recorded, func(reply) verdict) bool) {
+		for _, text := range sampleRecords(t, 20) {
+			p, err := readPast(text)
 			require.NoError(t, err)
-			for _, q := range requests {
-				then, err := match.ReadAction(q.owed.Kind, q.Played)
+			for seat := range p.started.Seats {
+				requests, err := p.requests(seat)
 				require.NoError(t, err)
-				edges := then.Action.Edges
-				then.Action.Edges = [2]uint8{edges[1], edges[0]}
-				frame := fmt.Appendf(nil, `{"id":%d,"action":%s}`, q.ID, match.ActionJSON(then.Action))
-				if then.Action.Type != game.PlayRoadworks || edges[1] > 71 {
-					continue
+				for _, q := range requests {
+					if !yield(q, func(r reply) verdict { return q.compare(p, seat, r).Verdict }) {
+						return
+					}
 				}
-				if _, err := q.state.Judge(q.owed, frame); err != nil {
-					continue
-				}
-				require.Equal(t, same, q.compare(p, seat, reply{frame: frame}).Verdict)
-				return
 			}
 		}
+	}
+}
+
+// Two roads are the same move in either order, if both orders are legal.
+func TestSameMoveInAnotherOrder(t *testing.T) {
+	for q, compare := range sampleRequests(t) {
+		then, err := match.ReadAction(q.owed.Kind, q.Played)
+		require.NoError(t, err)
+		edges := then.Action.Edges
+		then.Action.Edges = [2]uint8{edges[1], edges[0]}
+		frame := fmt.Appendf(nil, `{"id":%d,"action":%s}`, q.ID, match.ActionJSON(then.Action))
+		if then.Action.Type != game.PlayRoadworks || edges[1] > 71 {
+			continue
+		}
+		if _, err := q.state.Judge(q.owed, frame); err != nil {
+			continue
+		}
+		require.Equal(t, same, compare(reply{frame: frame}))
+		return
 	}
 	t.Fatal("nobody played roadworks")
 }
@@ -248,23 +261,14 @@ func TestRegressFindsDifferences(t *testing.T) {
 // A recorded failure is the same only if the bot fails with the same text. A good answer
 // is different then.
 func TestRegressOfStrikes(t *testing.T) {
-	for _, text := range sampleRecords(t, 20) {
-		p, err := readPast(text)
-		require.NoError(t, err)
-		for seat := range p.started.Seats {
-			requests, err := p.requests(seat)
-			require.NoError(t, err)
-			for _, q := range requests {
-				if q.Outcome != "illegal" {
-					continue
-				}
-				require.Equal(t, same, q.compare(p, seat, reply{frame: []byte(*q.Answer)}).Verdict)
-				require.Equal(t, illegal, q.compare(p, seat, reply{frame: []byte(" " + *q.Answer)}).Verdict)
-				played := fmt.Appendf(nil, `{"id":%d,"action":%s}`, q.ID, q.Played)
-				require.Equal(t, different, q.compare(p, seat, reply{frame: played}).Verdict)
-				return
-			}
+	for q, compare := range sampleRequests(t) {
+		if q.Outcome != "illegal" {
+			continue
 		}
+		require.Equal(t, same, compare(reply{frame: []byte(*q.Answer)}))
+		require.Equal(t, illegal, compare(reply{frame: []byte(" " + *q.Answer)}))
+		require.Equal(t, different, compare(reply{frame: fmt.Appendf(nil, `{"id":%d,"action":%s}`, q.ID, q.Played)}))
+		return
 	}
 	t.Fatal("nobody gave an illegal answer")
 }
@@ -310,7 +314,7 @@ func TestRegressRejectsWrongArguments(t *testing.T) {
 		"--name cannot be combined with --seat":    {"house:greedy", file, "--seat", "1", "--name", "a"},
 		`--max-different "-1": want a number`:      {"house:greedy", file, "--seat", "1", "--max-different=-1"},
 		`--max-different "101%": want a number`:    {"house:greedy", file, "--seat", "1", "--max-different", "101%"},
-		"contains no records (*.json)":             {"house:greedy", t.TempDir(), "--seat", "1"},
+		"contains no records of matches":             {"house:greedy", t.TempDir(), "--seat", "1"},
 		"neither a match id, nor an address":       {"house:greedy", filepath.Join(dir, "nothing"), "--seat", "1"},
 		"not a record of a match":                  {"house:greedy", writeRecord(t, []byte("{}")), "--seat", "1"},
 		"does not verify: ":                        {"house:greedy", writeRecord(t, []byte(strings.Replace(string(local), `"default":false`, `"default":true`, 1))), "--seat", "1"},
@@ -338,4 +342,51 @@ func TestMaxDifferentIsAShareOfTheRequests(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, limit, share)
 	}
+}
+
+// Records at an arena are named by their address, or by their id and --arena.
+func TestRecordsOfAnArena(t *testing.T) {
+	text := sampleRecords(t, 1)[0]
+	p, err := readPast(text)
+	require.NoError(t, err)
+	id := p.started.MatchID
+	arena := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/matches/"+id && r.URL.Path != "/matches/"+strings.Repeat("0", 8)+id[8:] {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		_, _ = w.Write(text)
+	}))
+	t.Cleanup(arena.Close)
+	for _, args := range [][]string{{arena.URL + "/matches/" + id}, {arena.URL + "/watch/" + id}, {id, "--arena", arena.URL}} {
+		r := regress(t, append([]string{"house:random", "--seat", "0"}, args...)...)
+		require.NotEmpty(t, r.Differences)
+		require.Equal(t, fmt.Sprintf("%s/watch/%s#%d", arena.URL, id, r.Differences[0].Seq), r.Differences[0].Link)
+		f := fork(t, append(args, "--at", "9", "--seat", "0", "--bot", "house:random", "-n", "1", "--seed", "x")...)
+		require.Equal(t, id, f.Match)
+	}
+	_, err = callCommand(t.Context(), "regress", "house:random", "--seat", "0", arena.URL+"/matches/00000000"+id[8:])
+	require.ErrorContains(t, err, "the arena returned the record of another match: "+id)
+}
+
+// An error in one record does not lose the results of the others.
+func TestRegressKeepsResults(t *testing.T) {
+	good, bad := writeRecord(t, sampleRecords(t, 1)[0]), writeRecord(t, []byte("{}"))
+	out, err := callCommand(t.Context(), "regress", "house:random", good, bad, "--seat", "0", "--parallel", "1")
+	require.ErrorContains(t, err, "not a record of a match")
+	require.Contains(t, out, " requests of 1 records to ")
+}
+
+// A timeout is the same as a recorded one.
+func TestRegressOfTimeouts(t *testing.T) {
+	p, err := readPast(sampleRecords(t, 1)[0])
+	require.NoError(t, err)
+	requests, err := p.requests(0)
+	require.NoError(t, err)
+	q, silence, dropped := requests[0], reply{cause: match.CauseDeadline}, match.CauseDropped
+	require.Equal(t, late, q.compare(p, 0, silence).Verdict)
+	q.Outcome, q.Cause = "timeout", &silence.cause
+	require.Equal(t, same, q.compare(p, 0, silence).Verdict)
+	q.Cause = &dropped
+	require.Equal(t, late, q.compare(p, 0, silence).Verdict)
 }
