@@ -6,9 +6,9 @@ LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # The arena and its libraries need no C code. Without it, the build is faster and needs no
 # C compiler. Only the race detector needs one.
 export CGO_ENABLED := 0
-# RACE lists the concurrent packages, except those whose tests start the arena or a
+# RACE lists the concurrent packages, except those whose tests start programs or a
 # browser: with the race detector, these tests would take half an hour.
-RACE := $(patsubst %,./%/...,$(filter-out adapters/web,$(wildcard adapters/*))) ./eventstore/... ./projections/...
+RACE := $(patsubst %,./%/...,$(filter-out adapters/web,$(wildcard adapters/*))) ./eventstore/... ./projections/... ./domain/tournament/... ./domain/search/... ./cmd/arena/listen/... ./cmd/arena/practice/view/...
 # SLOW lists the packages whose tests take longest, the slowest first. They start first,
 # so that no other package has to wait for them at the end.
 SLOW := ./cmd/arena ./domain/audit ./adapters/api ./adapters/web ./eventstore/node ./eventstore/esdb ./adapters/referee
