@@ -83,7 +83,7 @@ lint: ## check style and imports
 	@$(GO) run $(LINT) run ./...
 
 .PHONY: bench
-bench: build ## measure the engine, arena verify, the log, read models, API responses, the cost of each call, live boards, exports and signed calls
+bench: build ## measure the engine, arena verify, the log, read models, API responses, the cost of each call, live boards, exports, signed calls and 1,000 matches at once
 	@./bin/arena bench engine
 	@./bin/arena bench verify
 	@./bin/arena bench log
@@ -93,6 +93,7 @@ bench: build ## measure the engine, arena verify, the log, read models, API resp
 	@./bin/arena bench calls
 	@$(GO) test -run xxx -bench '^BenchmarkMe$$' -cpu 1 ./adapters/api
 	@./bin/arena bench live --seconds 5
+	@./bin/arena bench arena
 
 .PHONY: soak
 soak: build ## run the long tests: 50 kills, outages, disk faults, 20,000 connections, hostile callers, ten million events

@@ -30,6 +30,29 @@ func TestBenchLive(t *testing.T) {
 	t.Logf("%s", out.String())
 }
 
+// The bots, the arena and its node run as they do in service. docs/operations.md has the
+// figures for many matches.
+func TestBenchArena(t *testing.T) {
+	t.Setenv(asArena, "plain")
+	var out, errOut bytes.Buffer
+	status := run([]string{"bench", "arena", "--matches", "4", "--rate", "100", "--seconds", "1", "--json"}, &out, &errOut)
+	require.Zero(t, status, errOut.String())
+	var report struct {
+		Matches, Arenas, Timeouts                                      int
+		DecisionsPerSecond, AppendsPerSecond, CPUMsPerDecision, MatchKB float64
+		Share                                                          struct{ P50Ms, P99Ms float64 }
+	}
+	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
+	require.Positive(t, report.Matches)
+	require.Equal(t, 1, report.Arenas)
+	require.Zero(t, report.Timeouts)
+	require.Positive(t, report.DecisionsPerSecond)
+	require.Positive(t, report.AppendsPerSecond)
+	require.Positive(t, report.CPUMsPerDecision)
+	require.Positive(t, report.Share.P50Ms)
+	t.Logf("%s", out.String())
+}
+
 // Every operation of the OpenAPI document is measured. docs/operations.md has the
 // figures for a large arena.
 func TestBenchCalls(t *testing.T) {

@@ -1,6 +1,6 @@
 // Package bench implements `arena bench`. Each command measures one part of the
 // arena. Together the commands measure the rules, `arena verify`, the log, read
-// models, API responses, live boards, and a day of play.
+// models, API responses, live boards, many matches at once, and a day of play.
 //
 // Each command starts the server that it needs. Some start a node on loopback in
 // this process. Others run this executable again, as an arena in its own process.
@@ -29,6 +29,8 @@ type Cmds struct {
 	Verify      command[verifyCmd]      `cmd:"" help:"Recompute matches and ladders on one core."`
 	Engine      command[engineCmd]      `cmd:"" help:"Play random games on one core."`
 	Log         command[logCmd]         `cmd:"" help:"Append, read and subscribe through the client, and compare the speed with that of the storage engine."`
+	Arena       command[playCmd]        `cmd:"" help:"Play many matches at once over real sockets, with one or more arenas on one node. Measure the decisions per second and the arena's share of a decision."`
+	Bots        botsCmd                 `cmd:"" hidden:"" help:"Serve the bots of arena bench arena."`
 	Growth      command[growthCmd]      `cmd:"" help:"Put ten million events into one node, and measure its startup, its memory, and reads at both ends of the log."`
 	Live        command[liveCmd]        `cmd:"" help:"Measure the time from the append of an event until each reader of the running match has received it, over real sockets."`
 	Projections command[projectionsCmd] `cmd:"" help:"Rebuild read models, from a node and from memory."`

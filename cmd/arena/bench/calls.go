@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
-	"strconv"
 	"strings"
 
 	"hexarena/cmd/arena/progress"
@@ -147,21 +145,9 @@ func (b *callsBench) callerOf(ctx context.Context, row callRow) (*http.Client, e
 	return caller, nil
 }
 
-var cpuPattern = regexp.MustCompile(`(?m)^process_cpu_seconds_total (\S+)$`)
-
 // cpuSeconds returns the CPU time that the arena has used.
 func (a *arena) cpuSeconds(ctx context.Context) (float64, error) {
-	caller := newCaller(1, 0, 7)
-	defer caller.CloseIdleConnections()
-	got, err := get(ctx, caller, a.admin+"/metrics", nil)
-	if err != nil {
-		return 0, err
-	}
-	found := cpuPattern.FindSubmatch(got.body)
-	if found == nil {
-		return 0, errors.New("this system does not report the CPU time of a process")
-	}
-	return strconv.ParseFloat(string(found[1]), 64)
+	return a.metric(ctx, "process_cpu_seconds_total")
 }
 
 func (r *callsReport) print(w io.Writer) {

@@ -34,19 +34,25 @@ const (
 	historyWriters = 64
 )
 
-// newHistory registers bots, five for each owner.
+// newHistory registers bots.
 func newHistory(ctx context.Context, log eventstore.Log, bots, between int) (*history, error) {
 	h := &history{log: log, between: between, rng: rand.New(rand.NewPCG(1, 2)), bots: roster(bots), at: time.Now()}
-	return h, inParallel(ctx, historyWriters, (bots+owner.BotLimit-1)/owner.BotLimit, func(ctx context.Context, i int) error {
-		mine := h.bots[i*owner.BotLimit : min(bots, (i+1)*owner.BotLimit)]
+	return h, registerAll(ctx, log, h.at, h.bots, "https://bots.example")
+}
+
+// registerAll registers bots, five for each owner. The URL of a bot is the base URL and
+// the bot's id.
+func registerAll(ctx context.Context, log eventstore.Log, at time.Time, bots []match.Seat, baseURL string) error {
+	return inParallel(ctx, historyWriters, (len(bots)+owner.BotLimit-1)/owner.BotLimit, func(ctx context.Context, i int) error {
+		mine := bots[i*owner.BotLimit : min(len(bots), (i+1)*owner.BotLimit)]
 		events := []owner.Event{
 			owner.SignedUp{OwnerID: mine[0].OwnerID}, owner.HandleChosen{Handle: fmt.Sprintf("owner-%d", i)},
 			owner.APIKeyRegistered{KeyID: keyOf(mine[0].OwnerID), PublicKey: publicKey, Scopes: owner.DefaultScopes()},
 		}
 		for _, b := range mine {
-			events = append(events, owner.BotRegistered{BotID: b.BotID, Name: b.BotName, Mode: ladder.Standard, URL: "https://bots.example/" + b.BotID})
+			events = append(events, owner.BotRegistered{BotID: b.BotID, Name: b.BotName, Mode: ladder.Standard, URL: baseURL + "/" + b.BotID})
 		}
-		return appendEvents(ctx, log, owner.AccountStream(mine[0].OwnerID), h.at, events...)
+		return appendEvents(ctx, log, owner.AccountStream(mine[0].OwnerID), at, events...)
 	})
 }
 
