@@ -18,7 +18,7 @@ import (
 
 // TestMutatedBytes changes every 12th byte of a small log. The node must detect the
 // damage, or return the same events. It must never return a wrong event.
-func TestMutatedBytes(t *testing.T) { mutateAll(t, 12) }
+func TestMutatedBytes(t *testing.T) { mutateAll(t, 12*raceShare) }
 
 func TestSoakMutatedBytes(t *testing.T) {
 	soak(t)

@@ -31,7 +31,7 @@ func soak(t *testing.T) {
 
 // TestPowerLoss cuts the power between changes to the disk and keeps between 0% and
 // 100% of the unsynced data. No acknowledged event may be lost.
-func TestPowerLoss(t *testing.T) { losePower(t, 12) }
+func TestPowerLoss(t *testing.T) { losePower(t, max(3, 12/raceShare)) }
 
 func TestSoakPowerLoss(t *testing.T) {
 	soak(t)

@@ -78,7 +78,7 @@ func lines(messages []*api.ReadResp) string {
 // The power fails again and again during appends. After each crash, all acknowledged
 // events still exist, and the revisions have no gaps.
 func TestCrashesUnderLoad(t *testing.T) {
-	const writers, crashes = 8, 12
+	const writers, crashes = 8, max(4, 12/raceShare)
 	fs := crashable()
 	f := serve(t, Options{FS: fs})
 	var mu sync.Mutex
