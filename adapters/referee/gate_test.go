@@ -173,7 +173,7 @@ func TestStopMatchDoesNotStopAnAbort(t *testing.T) {
 		r = f.referee("player")
 		r.Play(f.seating())
 		<-time.After(10 * time.Second)
-		require.NoError(t, r.Abort(t.Context(), f.seating(), order))
+		require.NoError(t, r.Abort(f.t.Context(), f.seating(), order))
 		requireAborted(t, f)
 	})
 }
