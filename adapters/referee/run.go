@@ -121,6 +121,9 @@ func (p *run) startOrResume(ctx context.Context) error {
 	if p.options.Resume != nil {
 		p.state = p.options.Resume(p.state)
 	}
+	if p.ordered.Err() == nil && !p.clock.awaitGate(ctx) {
+		return errStopped
+	}
 	if err := p.append(ctx, []match.Event{match.Claimed{Player: p.options.Player}}); err != nil {
 		return err
 	}

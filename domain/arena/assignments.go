@@ -62,6 +62,16 @@ func EvolveAssignments(a Assignments, e Event, _ time.Time) Assignments {
 // not assigned.
 func (a Assignments) MemberOf(match string) string { return a.members[match] }
 
+// Matches returns the matches of a member, in no particular order.
+func (a Assignments) Matches(member string) (ids []string) {
+	for match, of := range a.members {
+		if of == member {
+			ids = append(ids, match)
+		}
+	}
+	return ids
+}
+
 // Members returns the ids of all members that have matches, sorted.
 func (a Assignments) Members() (ids []string) {
 	for _, id := range a.members {
