@@ -13,7 +13,7 @@ import (
 // The sizes of a table (docs/rules.md).
 const (
 	fullTable  = 4
-	smallTable = 3
+	SmallTable = 3 // fewer bots wait
 )
 
 // ErrNoKeys means that a Tick lacks the platform key or the seed key. Match ids
@@ -58,9 +58,9 @@ func (l Ladder) Seat(candidates []Candidate, t Tick) ([]Event, error) {
 	t.Rest = t.Rest.Truncate(time.Millisecond)
 	ranked := l.longestWaiting(l.ranked(candidates, t), t)
 	var events []Event
-	for len(ranked) >= smallTable {
+	for len(ranked) >= SmallTable {
 		n := min(len(ranked), MaxTables*fullTable)
-		if rest := len(ranked) - n; rest < smallTable {
+		if rest := len(ranked) - n; rest < SmallTable {
 			n = len(ranked) // the last event also lists the bots that wait
 		}
 		events = append(events, l.seat(ranked[:n], l.version+uint64(len(events)), t))
@@ -172,7 +172,7 @@ func (b Bot) RestsUntil(c Candidate, usual time.Duration) time.Time {
 func tablesOf(ranked []Candidate) [][]string {
 	var tables [][]string
 	for table := range slices.Chunk(ranked, fullTable) {
-		if len(table) < smallTable {
+		if len(table) < SmallTable {
 			break
 		}
 		bots := make([]string, len(table))
