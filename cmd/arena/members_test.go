@@ -17,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"hexarena/domain/arena"
+	domain "hexarena/domain/arena"
 	"hexarena/domain/match"
 	"hexarena/eventstore"
 	"hexarena/eventstore/esdb"
@@ -101,11 +101,11 @@ func (f *fleet) shares() map[string][]string {
 	shares := map[string][]string{}
 	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
 	defer cancel()
-	for r, err := range f.log.Read(ctx, arena.AssignmentsStream, 0, eventstore.ReadOptions{}) {
+	for r, err := range f.log.Read(ctx, domain.AssignmentsStream, 0, eventstore.ReadOptions{}) {
 		require.NoError(f.t, err)
-		e, err := arena.DecodeAssignments(r.Type, r.Data)
+		e, err := domain.DecodeAssignments(r.Type, r.Data)
 		require.NoError(f.t, err)
-		for _, s := range e.(arena.MatchesAssigned).Shares {
+		for _, s := range e.(domain.MatchesAssigned).Shares {
 			shares[s.Member] = s.Matches
 		}
 	}
@@ -116,11 +116,11 @@ func (f *fleet) shares() map[string][]string {
 func (f *fleet) seats() int {
 	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
 	defer cancel()
-	for r, err := range f.log.Read(ctx, arena.PlayerStream, 0, eventstore.ReadOptions{}) {
+	for r, err := range f.log.Read(ctx, domain.PlayerStream, 0, eventstore.ReadOptions{}) {
 		require.NoError(f.t, err)
-		e, err := arena.DecodePlayer(r.Type, r.Data)
+		e, err := domain.DecodePlayer(r.Type, r.Data)
 		require.NoError(f.t, err)
-		holder := arena.EvolvePlayer(arena.Player{}, e, time.Time{}).Holder
+		holder := domain.EvolvePlayer(domain.Player{}, e, time.Time{}).Holder
 		for i := range f.arenas {
 			if f.member(i) == holder {
 				return i
