@@ -30,10 +30,12 @@ func (MatchesAssigned) EventType() string { return "MatchesAssigned" }
 // DecodeAssignments reads a stored event of arena-assignments. An unknown type is an
 // error.
 func DecodeAssignments(eventType string, data []byte) (Event, error) {
-	if eventType == "MatchesAssigned" {
+	switch eventType {
+	case "MatchesAssigned":
 		return event.Decode[MatchesAssigned](data)
+	default:
+		return nil, event.UnknownType(eventType, AssignmentsStream)
 	}
-	return nil, event.UnknownType(eventType, AssignmentsStream)
 }
 
 // Assignments says which member plays which match. It may still contain matches that
