@@ -135,6 +135,9 @@ func (m *Members) tryToAssign(ctx context.Context, generation uint64, holdsBack 
 
 // reportKeyless logs the matches that no member can play.
 func (m *Members) reportKeyless(alive []arena.MemberSeen, unfinished []arena.Unfinished) {
+	if len(alive) == 0 {
+		return
+	}
 	for _, u := range unfinished {
 		if !slices.ContainsFunc(alive, func(s arena.MemberSeen) bool { return slices.Contains(s.SeedKeys, u.SeedKey) }) {
 			m.o.Logger.Warn("a match waits: no process that plays has its seed key", "match", u.ID, "seedKey", u.SeedKey)

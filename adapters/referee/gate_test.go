@@ -194,3 +194,34 @@ func TestFencedAppendsAreCounted(t *testing.T) {
 		require.Len(t, f.ladder.finished, 1)
 	})
 }
+
+// A match is not claimed while the gate is closed, unless an operator aborts it.
+func TestClosedGateDelaysTheClaim(t *testing.T) {
+	for name, aborted := range map[string]bool{"resumed": false, "aborted": true} {
+		t.Run(name, func(t *testing.T) {
+			withFixture(t, 3, func(f *fixture) {
+				slowly(f, time.Second)
+				first := f.referee("first")
+				first.Play(f.seating())
+				<-time.After(10 * time.Second)
+				require.NoError(t, first.Stop(f.t.Context()))
+				g := &fakeGate{}
+				g.close()
+				f.gate = g.state
+				next := f.referee("next")
+				next.Play(f.seating())
+				<-time.After(time.Hour)
+				require.Empty(t, only[match.Claimed](f.events()))
+				if aborted {
+					require.NoError(t, next.Abort(f.t.Context(), f.seating(), order))
+					requireAborted(t, f)
+					return
+				}
+				g.open()
+				next.Wait()
+				require.Len(t, only[match.Claimed](f.events()), 1)
+				require.Equal(t, []int{0, 0, 0}, f.strikes())
+			})
+		})
+	}
+}

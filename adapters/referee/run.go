@@ -121,8 +121,8 @@ func (p *run) startOrResume(ctx context.Context) error {
 	if p.options.Resume != nil {
 		p.state = p.options.Resume(p.state)
 	}
-	if p.ordered.Err() == nil && !p.clock.awaitGate(ctx) {
-		return errStopped
+	if err := p.awaitClaim(ctx); err != nil {
+		return err
 	}
 	if err := p.append(ctx, []match.Event{match.Claimed{Player: p.options.Player}}); err != nil {
 		return err
@@ -132,6 +132,19 @@ func (p *run) startOrResume(ctx context.Context) error {
 		p.dialAll(ctx)
 	}
 	p.log().Info("match resumed", "turn", p.state.Game.Turn, "played", p.played)
+	return nil
+}
+
+// awaitClaim waits until the gate is open, because while it is closed, the match may
+// belong to another process. An operator's order does not wait.
+func (p *run) awaitClaim(ctx context.Context) error {
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(p.ordered, cancel)()
+	p.clock.awaitGate(waiting)
+	if ctx.Err() != nil {
+		return errStopped
+	}
 	return nil
 }
 
