@@ -191,6 +191,9 @@ func (f *fleet) awaitMoved(i int) {
 // memories.
 func (f *fleet) settle() (rated, compared, claims int) {
 	last := f.arenas[0]
+	for _, o := range last.owners {
+		o.Base = last.base()
+	}
 	last.retire()
 	last.finish(0)
 	for _, a := range f.arenas[1:] {
