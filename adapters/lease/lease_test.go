@@ -132,13 +132,17 @@ func TestAcquireWaitsWhileAnotherProcessRenews(t *testing.T) {
 func TestAcquireWatchesTheLastRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := memory.New()
-		dead := acquire(t, log, t.TempDir())
+		dead, folder := acquire(t, log, t.TempDir()), openFolder(t, t.TempDir())
 		start := time.Now()
+		acquired := make(chan held)
 		go func() {
-			pass(62 * time.Second)
-			crash(t, dead)
+			l, err := lease.Acquire(t.Context(), log, folder)
+			assert.NoError(t, err)
+			acquired <- held{l, folder}
 		}()
-		next := acquire(t, log, t.TempDir())
+		pass(62 * time.Second)
+		crash(t, dead)
+		next := <-acquired
 		defer release(t, next)
 		require.InDelta(t, (60*time.Second + lease.Length).Seconds(), time.Since(start).Seconds(), 1)
 	})

@@ -40,7 +40,8 @@ func (m *Members) subscribe(ctx context.Context) error {
 		return err
 	}
 	m.mu.Lock()
-	m.subscribed, m.back, m.resubscribe = time.Now(), time.Time{}, cancel
+	m.subscribed, m.resubscribe = time.Now(), cancel
+	m.back = m.subscribed
 	m.mu.Unlock()
 	if err := m.readAssignments(ctx); err != nil {
 		return err

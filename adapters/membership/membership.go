@@ -91,7 +91,7 @@ type Members struct {
 	resubscribe func()    // ends the subscription; never nil
 	pending     uuid.UUID // the newest heartbeat of this process
 	stored      time.Time // the start of the newest stored heartbeat
-	back        time.Time // when a heartbeat last came back; zero if none has come back through this subscription
+	back        time.Time // when a heartbeat last came back, or when the subscription began
 }
 
 // member is another process that plays.

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"hexarena/domain/arena"
@@ -288,7 +289,7 @@ func TestPausedProcessStopsItsMatchesFirst(t *testing.T) {
 		opened := b.Gate()
 		go func() {
 			<-opened
-			require.Empty(t, b.Matches())
+			assert.Empty(t, b.Matches())
 		}()
 		thaw()
 		f.until(time.Minute, "the gate is open", b.mayCallBots)

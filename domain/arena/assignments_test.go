@@ -64,7 +64,7 @@ func TestAssign(t *testing.T) {
 			}
 			got, err := a.Assign(c.generation, c.alive, c.unfinished)
 			require.Equal(t, c.fails, err)
-			require.Equal(t, c.want, events(got))
+			require.Equal(t, c.want, got)
 		})
 	}
 }
