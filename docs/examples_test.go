@@ -46,6 +46,8 @@ var decoders = []struct {
 	{"arena/keys.go", decoderOf(arena.DecodeKeys)},
 	{"arena/player.go", decoderOf(arena.DecodePlayer)},
 	{"arena/operations.go", decoderOf(arena.DecodeOperations)},
+	{"arena/members.go", decoderOf(arena.DecodeMember)},
+	{"arena/assignments.go", decoderOf(arena.DecodeAssignments)},
 }
 
 // Every event type has a heading in events.md, with examples. The domain's Decode

@@ -41,11 +41,14 @@ type Directory interface {
 }
 
 // Player seats tables and plays matches in this process. If this process does not play
-// matches, Abort and Rotate fail with ErrNotPlaying.
+// matches, Abort fails with ErrNotPlaying. If it does not seat tables, Rotate fails with
+// ErrNotSeating.
 type Player interface {
 	// Running returns the number of running matches, and whether this process plays
 	// matches at all.
 	Running() (matches int, plays bool)
+	// Seats reports whether this process seats tables.
+	Seats() bool
 	// WithSeatingPaused pauses seating in this process, calls f, and resumes seating.
 	// After that, seating takes into account the events that f has stored.
 	WithSeatingPaused(f func())

@@ -79,6 +79,8 @@ func (f *fixture) Wait(_ context.Context, p eventstore.Position) error {
 
 func (f *fixture) Running() (int, bool) { return 3, f.plays }
 
+func (f *fixture) Seats() bool { return f.plays }
+
 func (f *fixture) WithSeatingPaused(run func()) { f.paused++; run() }
 
 func (f *fixture) Abort(_ context.Context, matchID, reason, request string) error {
@@ -231,7 +233,7 @@ func TestStatus(t *testing.T) {
 	require.NoError(t, err)
 	_, err = f.log.Append(t.Context(), arena.KeysStream, eventstore.NoStream, encoded)
 	require.NoError(t, err)
-	require.Equal(t, map[string]any{"plays": true, "running": 3.0, "draining": false, "seedKey": "k1"}, f.call(http.MethodGet, "/admin/status", "").body)
+	require.Equal(t, map[string]any{"plays": true, "seats": true, "running": 3.0, "draining": false, "seedKey": "k1"}, f.call(http.MethodGet, "/admin/status", "").body)
 }
 
 func TestInvalidOrderIsRefusedAndStoresNothing(t *testing.T) {

@@ -175,6 +175,7 @@ func (s *Server) logOrder(c *call, name string, in order, d Done) {
 // Status is the response to GET status.
 type Status struct {
 	Plays    bool       `json:"plays"`            // whether this process plays matches
+	Seats    bool       `json:"seats"`            // whether this process seats tables; only one process does
 	Running  int        `json:"running"`          // number of matches that are running in this process
 	Draining bool       `json:"draining"`         // true if no process that uses this log may seat tables
 	Reason   string     `json:"reason,omitempty"` // the reason for the last drain or undrain
@@ -198,6 +199,7 @@ func (s *Server) status(ctx context.Context) (Status, error) {
 		status.Since = &o.Since
 	}
 	status.Running, status.Plays = s.Player.Running()
+	status.Seats = s.Player.Seats()
 	seedKey, _ := k.CurrentSeed()
 	status.SeedKey = seedKey.ID
 	return status, nil

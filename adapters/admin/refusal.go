@@ -14,6 +14,7 @@ import (
 // A Player may return these errors.
 var (
 	ErrNotPlaying   = errors.New("this arena does not play matches: send the order to the arena that does")
+	ErrNotSeating   = errors.New("this arena does not seat tables: send the order to the arena that does")
 	ErrMatchUnknown = errors.New("no such match")
 	ErrMatchOver    = errors.New("the match is over")
 )
@@ -35,6 +36,7 @@ var table = problem.Table{
 	{Err: ErrMatchUnknown, Status: http.StatusNotFound, Code: "not_found"},
 	{Err: ErrMatchOver, Status: http.StatusConflict, Code: "match_over"},
 	{Err: ErrNotPlaying, Status: http.StatusConflict, Code: "not_playing"},
+	{Err: ErrNotSeating, Status: http.StatusConflict, Code: "not_seating"},
 	{Err: eventstore.ErrUnavailable, Status: http.StatusServiceUnavailable, Code: "log_unavailable"},
 	{Err: context.DeadlineExceeded, Status: http.StatusServiceUnavailable, Code: "log_unavailable"},
 }

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -16,33 +17,45 @@ type observation struct {
 	at       time.Time // the end of the read
 }
 
-// acquire claims the lease immediately if no other process holds it. Otherwise,
-// acquire watches the other holder's lease for Length first.
+// acquire claims the lease immediately if no other process holds it. Otherwise, acquire
+// watches the other holder's lease until it has not changed for Length. It retries
+// while the log is unavailable.
 func (l *Lease) acquire(ctx context.Context) error {
-	first, err := l.observe(ctx)
+	var first observation // the first one of the stream's last event
+	for seen := false; ; {
+		now, err := l.observe(ctx)
+		if err == nil {
+			if !seen || now.revision != first.revision {
+				first, seen = now, true
+			}
+			err = l.tryToClaim(ctx, now, time.Since(first.at) >= Length)
+		}
+		var held *arena.HeldError
+		wait := retryAfter
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return errors.Join(ctx.Err(), err)
+		case errors.As(err, &held):
+			wait = min(retryAfter, max(0, Length-time.Since(first.at)))
+		case eventstore.IsWrongVersion(err), errors.Is(err, eventstore.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+		default:
+			return err
+		}
+		if err := eventstore.Sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// tryToClaim claims the lease, unless another process holds it and has not run out.
+func (l *Lease) tryToClaim(ctx context.Context, now observation, ranOut bool) error {
+	events, err := now.player.Claim(l.folder.ID, l.folder.Host, ranOut)
 	if err != nil {
 		return err
 	}
-	for now := first; ; {
-		watched := time.Since(first.at) >= Length
-		events, refused := now.player.Claim(l.holder, l.host, watched && now.revision == first.revision)
-		if refused == nil {
-			if err := l.claim(ctx, now, events); !eventstore.IsWrongVersion(err) {
-				return err
-			}
-		} else if watched {
-			return refused
-		}
-		if err := eventstore.Sleep(ctx, min(retryAfter, max(0, Length-time.Since(first.at)))); err != nil {
-			return err
-		}
-		switch next, err := l.observe(ctx); {
-		case err == nil:
-			now = next
-		case watched:
-			return err
-		}
-	}
+	return l.claim(ctx, now, events)
 }
 
 func (l *Lease) observe(ctx context.Context) (observation, error) {
@@ -54,7 +67,7 @@ func (l *Lease) observe(ctx context.Context) (observation, error) {
 
 // claim appends a claim at exactly the revision on which the decision was based. If the
 // stream is new, claim first configures it to keep only its last event. If the outcome
-// of the append is unknown, the next process on the same folder can take the lease back
+// of the append is unknown, the next attempt of this folder can take the lease back
 // immediately.
 func (l *Lease) claim(ctx context.Context, seen observation, events []arena.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, Length)

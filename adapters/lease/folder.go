@@ -3,44 +3,60 @@ package lease
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/uuid"
 )
 
-// These are the files of the lease in a data folder.
+// These files of a data folder make sure that only one process plays from it, and name
+// that process.
 const (
 	lockName = "player.lock"
 	idName   = "player.id"
 )
 
-// openFolder locks an existing data folder, so that no other process can play from it.
-// It returns the folder's id. The first call for a folder creates the id, which then
-// never changes. The operating system releases the lock when the process ends.
-func openFolder(path string) (id string, lock io.Closer, err error) {
-	path, err = filepath.Abs(path)
+// Folder is the locked data folder of a process that plays. Its id and its host
+// identify the process in the log.
+type Folder struct {
+	ID     string
+	Host   string // the name of the machine, for display only
+	unlock func() error
+}
+
+// OpenFolder locks an existing data folder, so that no other process can play from it.
+// The first call for a folder creates the id, which then never changes. The operating
+// system releases the lock when the process ends.
+func OpenFolder(path string) (*Folder, error) {
+	path, err := filepath.Abs(path)
 	if err != nil {
-		return "", nil, fmt.Errorf("data folder: %w", err)
+		return nil, fmt.Errorf("data folder: %w", err)
 	}
-	lock, err = vfs.Default.Lock(filepath.Join(path, lockName))
+	lock, err := vfs.Default.Lock(filepath.Join(path, lockName))
 	var unusable *fs.PathError
 	switch {
 	case errors.As(err, &unusable):
-		return "", nil, fmt.Errorf("data folder: %w", err)
+		return nil, fmt.Errorf("data folder: %w", err)
 	case err != nil:
-		return "", nil, fmt.Errorf("another arena uses the data folder %s (%w); stop it or choose another --data", path, err)
+		return nil, fmt.Errorf("another arena uses the data folder %s (%w); stop it or choose another --data", path, err)
 	}
-	id, err = readOrCreateID(filepath.Join(path, idName))
+	id, err := readOrCreateID(filepath.Join(path, idName))
 	if err != nil {
-		return "", nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(err, lock.Close())
 	}
-	return id, lock, nil
+	host, err := os.Hostname()
+	if err != nil {
+		host = "an unnamed host"
+	}
+	return &Folder{ID: id, Host: host, unlock: sync.OnceValue(lock.Close)}, nil
 }
+
+// Close unlocks the folder. Only the first call has an effect.
+func (f *Folder) Close() error { return f.unlock() }
 
 // readOrCreateID returns the id in a file. If a crash left an empty or incomplete id,
 // readOrCreateID creates a new id. With a new id, this process may have to wait for the

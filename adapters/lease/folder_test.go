@@ -2,7 +2,6 @@ package lease_test
 
 import (
 	"bufio"
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,11 +11,10 @@ import (
 
 	"hexarena/adapters/lease"
 	"hexarena/eventstore/logtest"
-	"hexarena/eventstore/memory"
 )
 
 // folderVariable is an environment variable that names a folder. If it is set, the
-// test binary acts as a second process: it plays from that folder until it is
+// test binary acts as a second process: it opens that folder until it is
 // killed.
 const folderVariable = "LEASE_TEST_FOLDER"
 
@@ -28,7 +26,7 @@ func TestMain(m *testing.M) {
 }
 
 func playUntilKilled(folder string) {
-	if _, err := lease.Acquire(context.Background(), memory.New(), folder); err != nil {
+	if _, err := lease.OpenFolder(folder); err != nil {
 		os.Exit(1)
 	}
 	_, _ = os.Stdout.WriteString("playing\n")
@@ -46,36 +44,43 @@ func TestFolderAllowsOneProcess(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "playing\n", line)
 
-	_, err = lease.Acquire(t.Context(), memory.New(), folder)
+	_, err = lease.OpenFolder(folder)
 	require.ErrorContains(t, err, "another arena uses the data folder")
 
 	require.NoError(t, other.Process.Kill())
 	require.Error(t, other.Wait())
-	release(t, acquire(t, memory.New(), folder))
+	f, err := lease.OpenFolder(folder)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
 }
 
-func TestFolderAllowsOneLease(t *testing.T) {
+func TestFolderOpensOnce(t *testing.T) {
 	folder := t.TempDir()
-	l := acquire(t, memory.New(), folder)
-	_, err := lease.Acquire(t.Context(), memory.New(), folder)
+	f, err := lease.OpenFolder(folder)
+	require.NoError(t, err)
+	_, err = lease.OpenFolder(folder)
 	require.ErrorContains(t, err, "another arena uses the data folder")
-	release(t, l)
+	require.NoError(t, f.Close())
 }
 
 func TestFolderMustExist(t *testing.T) {
-	_, err := lease.Acquire(t.Context(), memory.New(), filepath.Join(t.TempDir(), "none"))
+	_, err := lease.OpenFolder(filepath.Join(t.TempDir(), "none"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
 func TestTornIDIsReplaced(t *testing.T) {
 	folder := t.TempDir()
-	before := acquire(t, memory.New(), folder)
-	release(t, before)
-	for _, torn := range []string{"", before.Holder()[:20]} {
+	id := func() string {
+		f, err := lease.OpenFolder(folder)
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+		return f.ID
+	}
+	before := id()
+	require.Equal(t, before, id())
+	for _, torn := range []string{"", before[:20]} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "player.id"), []byte(torn), 0o600))
-		after := acquire(t, memory.New(), folder)
-		release(t, after)
-		require.NotEqual(t, before.Holder(), after.Holder())
+		require.NotEqual(t, before, id())
 	}
 }
 
@@ -83,7 +88,7 @@ func TestUnreadableIDIsAnError(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "player.id"), 0o700))
 	for range 2 { // the second call shows that the first failure released the lock
-		_, err := lease.Acquire(t.Context(), memory.New(), folder)
+		_, err := lease.OpenFolder(folder)
 		require.ErrorContains(t, err, "player id")
 	}
 }

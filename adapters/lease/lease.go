@@ -1,17 +1,14 @@
-// Package lease ensures that on each log, only one process plays. The process that
-// plays seats tables and referees matches. Call [Acquire], play until the channel
-// [Lease.Lost] is closed, and call [Lease.Release] after everything that plays has
-// stopped.
+// Package lease ensures that on each log, only one process seats tables. Call
+// [OpenFolder] and [Acquire], seat until the channel [Lease.Lost] is closed, and call
+// [Lease.Release] after everything that seats has stopped.
 //
-// The package does not know which matches are played.
+// The package does not know who plays the matches.
 package lease
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"sync"
 	"time"
 
@@ -32,7 +29,7 @@ var ErrUnrenewed = errors.New("the lease could not be renewed in time")
 
 var kind = eventstore.Kind[arena.Player, arena.Event]{Decode: arena.DecodePlayer, Evolve: arena.EvolvePlayer}
 
-// Lease is the right to play, from Acquire until Lost or Release.
+// Lease is the right to seat tables, from Acquire until Lost or Release.
 //
 // The stream arena-player contains one event: the last claim, renewal or release. A
 // claim raises the generation, which is the fencing token. A renewal or a release of an
@@ -42,10 +39,10 @@ var kind = eventstore.Kind[arena.Player, arena.Event]{Decode: arena.DecodePlayer
 //
 // No process trusts the clock of another process. The holder stops when Length has
 // passed on its own monotonic clock since the start of its last stored write. A waiting
-// process waits until Length has passed since the end of its first read, and claims the
-// lease only if the stream has not changed since that read. In that case, the holder
-// began its last stored write before that read ended. So the holder stops first, unless
-// its process is paused.
+// process reads the stream again and again. It claims the lease once Length has passed
+// since the end of the first read that found the stream's last event. The holder began
+// to write that event before that read ended. So the holder stops first, unless its
+// process is paused.
 //
 // A holder that was paused for longer than Length may still try to write when it runs
 // again. The lease cannot prevent this, but the expected revisions of appends to
@@ -53,9 +50,7 @@ var kind = eventstore.Kind[arena.Player, arena.Event]{Decode: arena.DecodePlayer
 // writes to that stream fail.
 type Lease struct {
 	log        eventstore.Log
-	holder     string    // the id of the data folder
-	folder     io.Closer // unlocks the data folder
-	host       string
+	folder     *Folder
 	generation uint64 // the generation of this claim; set once, by Acquire
 
 	renewed time.Time // start of the last stored write; owned by renewLoop after Acquire
@@ -67,26 +62,17 @@ type Lease struct {
 	release sync.Once
 }
 
-// Acquire takes the lease for the process that uses a data folder. It renews the lease
-// in the background until Release.
+// Acquire waits for the lease and takes it. It renews the lease in the background until
+// Release.
 //
 // If the same folder held the lease before a crash, Acquire takes the lease back
-// immediately. If another process holds the lease, Acquire watches the lease for
-// Length, and takes it if the holder releases it or stops renewing it. Otherwise,
-// Acquire fails with *arena.HeldError. If another process uses the folder, Acquire
-// fails immediately. ctx applies only to Acquire, not to the lease.
-func Acquire(ctx context.Context, log eventstore.Log, dataFolder string) (*Lease, error) {
-	id, folder, err := openFolder(dataFolder)
-	if err != nil {
-		return nil, err
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "an unnamed host"
-	}
-	l := &Lease{log: log, holder: id, folder: folder, host: host}
+// immediately. If another process holds the lease, Acquire takes it as soon as the
+// holder releases it or has not renewed it for Length. While the log is unavailable,
+// Acquire waits for it. ctx applies only to Acquire, not to the lease.
+func Acquire(ctx context.Context, log eventstore.Log, folder *Folder) (*Lease, error) {
+	l := &Lease{log: log, folder: folder}
 	if err := l.acquire(ctx); err != nil {
-		return nil, errors.Join(err, folder.Close())
+		return nil, err
 	}
 	unbounded := context.WithoutCancel(ctx)
 	l.held, l.lose = context.WithCancelCause(unbounded)
@@ -96,22 +82,23 @@ func Acquire(ctx context.Context, log eventstore.Log, dataFolder string) (*Lease
 	return l, nil
 }
 
-// Holder returns the id of the data folder, by which events identify the holder.
-func (l *Lease) Holder() string { return l.holder }
+// Generation returns the number of this claim. All claims in the log are numbered from
+// 1.
+func (l *Lease) Generation() uint64 { return l.generation }
 
 // Lost returns a channel that is closed when the lease is lost: either another process
 // has taken the lease, or this process could not renew it for Length. The process must
-// then stop playing immediately. Release does not close the channel.
+// then stop seating immediately. Release does not close the channel.
 func (l *Lease) Lost() <-chan struct{} { return l.held.Done() }
 
 // Err returns nil until the channel Lost is closed. After that, it returns the reason:
 // arena.ErrNotPlaying or ErrUnrenewed.
 func (l *Lease) Err() error { return context.Cause(l.held) }
 
-// Release gives up the lease, so that another process may play immediately, and unlocks
-// the data folder. Call it after everything that plays has stopped. If the lease is
-// lost, Release only unlocks the folder. If the log does not store the release, other
-// processes wait until the lease expires. Only the first call has an effect.
+// Release gives up the lease, so that another process may seat immediately. Call it
+// after everything that seats has stopped. If the lease is lost, Release does nothing.
+// If the log does not store the release, other processes wait until the lease expires.
+// Only the first call has an effect.
 func (l *Lease) Release(ctx context.Context) error {
 	var err error
 	l.release.Do(func() {
@@ -120,7 +107,6 @@ func (l *Lease) Release(ctx context.Context) error {
 		if l.Err() == nil {
 			err = l.giveUp(ctx)
 		}
-		err = errors.Join(err, l.folder.Close())
 	})
 	return err
 }
@@ -137,11 +123,11 @@ func (l *Lease) giveUp(ctx context.Context) error {
 // function returns.
 func (l *Lease) handle(ctx context.Context, decide func(p arena.Player, holder string, generation uint64) ([]arena.Event, error)) error {
 	_, _, err := kind.Handle(ctx, l.log, arena.PlayerStream, arena.Player{}, l.metadata(), func(p arena.Player) ([]arena.Event, error) {
-		return decide(p, l.holder, l.generation)
+		return decide(p, l.folder.ID, l.generation)
 	})
 	return err
 }
 
 func (l *Lease) metadata() eventstore.Metadata {
-	return eventstore.Metadata{At: time.Now(), Correlation: l.holder}
+	return eventstore.Metadata{At: time.Now(), Correlation: l.folder.ID}
 }

@@ -2,11 +2,11 @@ package lease_test
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"hexarena/adapters/lease"
@@ -22,28 +22,46 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-func acquire(t *testing.T, log eventstore.Log, folder string) *lease.Lease {
-	t.Helper()
-	l, err := lease.Acquire(t.Context(), log, folder)
-	require.NoError(t, err)
-	return l
+// The type held is a lease with its open folder.
+type held struct {
+	*lease.Lease
+	folder *lease.Folder
 }
 
-func release(t *testing.T, l *lease.Lease) {
+// openFolder opens a folder until the test ends.
+func openFolder(t *testing.T, path string) *lease.Folder {
+	t.Helper()
+	f, err := lease.OpenFolder(path)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+func acquire(t *testing.T, log eventstore.Log, path string) held {
+	t.Helper()
+	f := openFolder(t, path)
+	l, err := lease.Acquire(t.Context(), log, f)
+	require.NoError(t, err)
+	return held{l, f}
+}
+
+func release(t *testing.T, l held) {
 	t.Helper()
 	require.NoError(t, l.Release(t.Context()))
+	_ = l.folder.Close() // a test may release a lease twice
 }
 
 // crash ends a lease as if the process had been killed: it unlocks the folder, but does
 // not write a release to the log.
-func crash(t *testing.T, l *lease.Lease) {
+func crash(t *testing.T, l held) {
 	t.Helper()
 	ended, end := context.WithCancel(t.Context())
 	end()
 	require.Error(t, l.Release(ended))
+	require.NoError(t, l.folder.Close())
 }
 
-func isLost(l *lease.Lease) bool {
+func isLost(l held) bool {
 	select {
 	case <-l.Lost():
 		return true
@@ -85,27 +103,48 @@ func TestLeaseIsRenewedEveryFiveSecondsAndReleased(t *testing.T) {
 		release(t, l)
 		e, _ := last(t, log)
 		require.IsType(t, arena.PlayerReleased{}, e)
-		require.Equal(t, l.Holder(), e.(arena.PlayerReleased).Holder)
+		require.Equal(t, l.folder.ID, e.(arena.PlayerReleased).Holder)
 		require.False(t, isLost(l), "a released lease is not lost")
 		require.NoError(t, l.Err())
 		release(t, l)
 	})
 }
 
-func TestAcquireFailsWhileAnotherProcessRenews(t *testing.T) {
+func TestAcquireWaitsWhileAnotherProcessRenews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := memory.New()
 		first := acquire(t, log, t.TempDir())
-		defer release(t, first)
-
+		go func() {
+			pass(10 * time.Minute)
+			assert.False(t, isLost(first))
+			assert.NoError(t, first.Release(t.Context()))
+		}()
 		start := time.Now()
-		_, err := lease.Acquire(t.Context(), log, t.TempDir())
-		var held *arena.HeldError
-		require.ErrorAs(t, err, &held)
-		require.Equal(t, first.Holder(), held.By.Holder)
-		require.NotContains(t, err.Error(), "\n")
-		require.Equal(t, lease.Length, time.Since(start))
-		require.False(t, isLost(first))
+		next := acquire(t, log, t.TempDir())
+		defer release(t, next)
+		require.Equal(t, 10*time.Minute, time.Since(start).Truncate(lease.Length))
+		require.EqualValues(t, 2, next.Generation())
+	})
+}
+
+// The time starts again at each renewal. The dead process renewed its lease for the last
+// time at 60 s, and the waiting process reads the stream every second.
+func TestAcquireWatchesTheLastRenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := memory.New()
+		dead, folder := acquire(t, log, t.TempDir()), openFolder(t, t.TempDir())
+		start := time.Now()
+		acquired := make(chan held)
+		go func() {
+			l, err := lease.Acquire(t.Context(), log, folder)
+			assert.NoError(t, err)
+			acquired <- held{l, folder}
+		}()
+		pass(62 * time.Second)
+		crash(t, dead)
+		next := <-acquired
+		defer release(t, next)
+		require.InDelta(t, (60*time.Second + lease.Length).Seconds(), time.Since(start).Seconds(), 1)
 	})
 }
 
@@ -134,7 +173,7 @@ func TestRestartTakesItsOwnLeaseBackAtOnce(t *testing.T) {
 		after := acquire(t, log, folder)
 		defer release(t, after)
 		require.Zero(t, time.Since(start))
-		require.Equal(t, before.Holder(), after.Holder())
+		require.Equal(t, before.folder.ID, after.folder.ID)
 		require.EqualValues(t, 2, after.Generation())
 	})
 }
@@ -156,48 +195,40 @@ func TestWaitingProcessTakesReleasedLease(t *testing.T) {
 	})
 }
 
-func TestOneOfManyWaitingProcessesTakesTheLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		log := memory.New()
-		crash(t, acquire(t, log, t.TempDir()))
-		won, refused := acquireAtOnce(t, log, 5)
-		require.Len(t, won, 1)
-		require.Len(t, refused, 4)
-		release(t, won[0])
-	})
-}
-
-// acquireAtOnce tries to acquire the lease for n folders at the same time. It
-// returns the acquired leases, and the errors of the failed calls.
-func acquireAtOnce(t *testing.T, log eventstore.Log, n int) (won []*lease.Lease, refused []*arena.HeldError) {
-	t.Helper()
-	leases, errs := make([]*lease.Lease, n), make([]error, n)
-	var starts sync.WaitGroup
-	for i := range n {
-		folder := t.TempDir()
-		starts.Go(func() { leases[i], errs[i] = lease.Acquire(t.Context(), log, folder) })
+// Of several processes that wait for the lease, one gets it. The others get it one after
+// another, when its holder releases it.
+func TestWaitingProcessesTakeTurns(t *testing.T) {
+	for name, given := range map[string]func(t *testing.T, log eventstore.Log){
+		"after a crash": func(t *testing.T, log eventstore.Log) { crash(t, acquire(t, log, t.TempDir())) },
+		"at the start":  func(*testing.T, eventstore.Log) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log := memory.New()
+				given(t, log)
+				won := make(chan held)
+				for range 5 {
+					folder := openFolder(t, t.TempDir())
+					go func() {
+						l, err := lease.Acquire(t.Context(), log, folder)
+						assert.NoError(t, err)
+						won <- held{l, folder}
+					}()
+				}
+				for range 5 {
+					l := <-won
+					pass(2 * lease.Length)
+					select {
+					case <-won:
+						require.Fail(t, "two processes hold the lease")
+					default:
+					}
+					require.False(t, isLost(l))
+					release(t, l)
+				}
+			})
+		})
 	}
-	starts.Wait()
-	for i, err := range errs {
-		if err == nil {
-			won = append(won, leases[i])
-			continue
-		}
-		var held *arena.HeldError
-		require.ErrorAs(t, err, &held)
-		refused = append(refused, held)
-	}
-	return won, refused
-}
-
-func TestSimultaneousFirstStartsGiveOneLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		log := memory.New()
-		won, refused := acquireAtOnce(t, log, 2)
-		require.Len(t, won, 1)
-		require.Len(t, refused, 1)
-		release(t, won[0])
-	})
 }
 
 func TestAcquireEndsWithItsContext(t *testing.T) {
@@ -207,12 +238,7 @@ func TestAcquireEndsWithItsContext(t *testing.T) {
 		defer release(t, first)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		folder := t.TempDir()
-		_, err := lease.Acquire(ctx, log, folder)
+		_, err := lease.Acquire(ctx, log, openFolder(t, t.TempDir()))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-
-		release(t, first)
-		next := acquire(t, log, folder) // shows that the failed call unlocked the folder
-		release(t, next)
 	})
 }

@@ -77,14 +77,15 @@ func NewLadder(log eventstore.Log, o LadderOptions) *Ladder {
 // Mode returns the mode of the ladder.
 func (l *Ladder) Mode() string { return l.options.Mode }
 
-// Seat stores the tables of one tick and returns their number. If Seat returns an
+// Seat stores the tables of one tick and returns their number. If most is not 0, Seat
+// stores at most that many tables. If Seat returns an
 // error, it may already have stored some tables, which Unfinished lists too. With a
 // beacon, Seat gives up when the tables' round appears, because it must not store
 // tables whose seeds are already known. The log may still store an append after Seat
 // has given up.
-func (l *Ladder) Seat(ctx context.Context, candidates []ladder.Candidate, now time.Time) (tables int, err error) {
+func (l *Ladder) Seat(ctx context.Context, candidates []ladder.Candidate, now time.Time, most int) (tables int, err error) {
 	now = now.UTC().Truncate(time.Millisecond) // as TablesSeated stores it, so that anyone can derive the same round
-	tick := ladder.Tick{Now: now, Rest: l.options.Rest, PlatformKey: l.options.PlatformKey}
+	tick := ladder.Tick{Now: now, Rest: l.options.Rest, PlatformKey: l.options.PlatformKey, Tables: most}
 	tick.SeedKeyID, tick.SeedKey = l.options.SeedKeys.CurrentSeedKey()
 	if l.options.Beacon != nil {
 		named, appears, err := l.options.Beacon.Name(now)

@@ -1,5 +1,5 @@
-// Package matchmaker runs the ticks of each mode. A tick first passes every unfinished
-// match of the ladder to the referee, which is also how matches resume after a restart.
+// Package matchmaker runs the ticks of each mode. A tick first assigns every unfinished
+// match to a process that plays, which is also how matches resume after a restart.
 // Next, the tick pauses bots that have missed their matches for a week. Finally, it
 // seats idle bots by rating. Create a [Ladder] for each mode and a [Matchmaker], and
 // call [Matchmaker.Run].
@@ -37,12 +37,14 @@ type Directory interface {
 	Candidates(ctx context.Context, mode string) ([]ladder.Candidate, error)
 }
 
-// Referee plays matches.
-type Referee interface {
-	// Play starts or resumes a match in the background, and returns immediately. Each
-	// tick calls Play for every unfinished match. Play ignores matches that the referee
-	// is already playing. A tick may even call Play for a match that has just ended.
-	Play(s ladder.Seating)
+// Assigner assigns matches to the processes that play.
+type Assigner interface {
+	// Assign assigns all unfinished matches that no process plays. A match that has
+	// just ended does no harm.
+	Assign(ctx context.Context) error
+	// Free returns how many more matches the processes can take, as far as the last
+	// call of Assign knows.
+	Free() int
 }
 
 // Pauser pauses bots on behalf of the arena.
@@ -66,7 +68,7 @@ type Orders interface {
 type Options struct {
 	Ladders   []*Ladder // one per mode
 	Directory Directory
-	Referee   Referee
+	Assigner  Assigner
 	Pauser    Pauser      // if nil, bots are not paused
 	Orders    Orders      // if nil, tables may always be seated
 	Retired   RetiredKeys // if nil, retired seed keys are not published
@@ -81,13 +83,16 @@ type Matchmaker struct {
 	// seating has one slot for each ladder. A tick holds a slot while it seats tables,
 	// so no tick can seat tables while another caller holds all slots.
 	seating *semaphore.Weighted
+	// The semaphore placing lets the ladders seat tables one after another, so that they
+	// do not fill the same free places.
+	placing *semaphore.Weighted
 	began   atomic.Pointer[time.Time] // when Run was called; nil before that
 	drained bool                      // written only while all slots are held, and read while one slot is held
 }
 
 // New returns a Matchmaker. Call Run to start its ticks.
 func New(o Options) *Matchmaker {
-	return &Matchmaker{options: o, seating: semaphore.NewWeighted(int64(len(o.Ladders)))}
+	return &Matchmaker{options: o, seating: semaphore.NewWeighted(int64(len(o.Ladders))), placing: semaphore.NewWeighted(1)}
 }
 
 // Run runs the ticks of all modes until ctx ends: the first immediately, and the
@@ -119,7 +124,7 @@ func (m *Matchmaker) NextTick(now time.Time) time.Time {
 }
 
 // Drain stops seating permanently. It waits up to tickTime for ticks that are
-// seating tables. Ticks still pass unfinished matches to the referee.
+// seating tables. Ticks still assign unfinished matches.
 func (m *Matchmaker) Drain() { m.WithSeatingPaused(func() { m.drained = true }) }
 
 // WithSeatingPaused calls f while no tick is seating tables. It first waits up to
@@ -146,31 +151,20 @@ func (m *Matchmaker) everyTick(ctx context.Context, f func()) {
 	}
 }
 
-// tick runs one tick of a ladder. It passes unfinished matches to the referee before it
-// seats tables, so that matches resume after a restart without waiting for the
-// directory.
+// tick runs one tick of a ladder. It assigns unfinished matches before it seats tables,
+// so that matches resume after a restart without waiting for the directory.
 func (m *Matchmaker) tick(ctx context.Context, l *Ladder) {
 	ctx, cancel := context.WithTimeout(ctx, tickTime)
 	defer cancel()
-	m.handOver(ctx, l)
+	m.assign(ctx, l)
 	if tables := m.seat(ctx, l); tables > 0 {
 		m.options.Logger.Info("tables seated", "mode", l.Mode(), "tables", tables)
-		m.handOver(ctx, l)
 	}
 }
 
-// handOver passes the unfinished matches to the referee.
-func (m *Matchmaker) handOver(ctx context.Context, l *Ladder) {
-	unfinished, err := l.Unfinished(ctx)
-	if err != nil {
-		m.failed(ctx, l, "could not read the unfinished matches", err)
-		return
-	}
-	for _, s := range unfinished {
-		if ctx.Err() != nil {
-			return
-		}
-		m.options.Referee.Play(s)
+func (m *Matchmaker) assign(ctx context.Context, l *Ladder) {
+	if err := m.options.Assigner.Assign(ctx); err != nil {
+		m.failed(ctx, l, "could not assign the unfinished matches", err)
 	}
 }
 
@@ -199,9 +193,28 @@ func (m *Matchmaker) seat(ctx context.Context, l *Ladder) int {
 		m.failed(ctx, l, "no tables seated: could not read which bots missed their matches", err)
 		return 0
 	}
-	tables, err := l.Seat(ctx, candidates, now)
+	return m.place(ctx, l, candidates, now)
+}
+
+// place seats at most as many tables as the processes can take, and assigns the matches.
+func (m *Matchmaker) place(ctx context.Context, l *Ladder, candidates []ladder.Candidate, now time.Time) int {
+	if m.placing.Acquire(ctx, 1) != nil {
+		return 0
+	}
+	defer m.placing.Release(1)
+	free := m.options.Assigner.Free()
+	if free <= 0 {
+		if l.Waiting(candidates, now) >= ladder.SmallTable {
+			m.options.Logger.Warn("no tables seated: the processes that play have no capacity for more matches; see --max-matches", "mode", l.Mode())
+		}
+		return 0
+	}
+	tables, err := l.Seat(ctx, candidates, now, free)
 	if err != nil {
 		m.failed(ctx, l, "tables not seated", err)
+	}
+	if tables > 0 {
+		m.assign(ctx, l)
 	}
 	return tables
 }

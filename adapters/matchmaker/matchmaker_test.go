@@ -24,11 +24,12 @@ type arena struct {
 	stop  func()
 
 	mu      sync.Mutex
-	calls   []string // calls to the directory and the referee, in order
+	calls   []string // calls to the directory, and the matches that were assigned, in order
 	bots    []ladder.Candidate
 	catchUp func(context.Context) error
 	listing error
 	keys    SeedKeys
+	free    int // how many matches the processes can take
 	play    func(ladder.Seating)
 }
 
@@ -96,17 +97,33 @@ func (a *arena) CurrentSeedKey() (string, []byte) {
 	return a.keys.CurrentSeedKey()
 }
 
-func (a *arena) Play(s ladder.Seating) {
-	a.called("play %d.%d", s.Revision, s.Index)
-	if a.play != nil {
-		a.play(s)
+// Assign makes this process play all unfinished matches.
+func (a *arena) Assign(ctx context.Context) error {
+	for _, l := range a.options.Ladders {
+		all, err := l.Unfinished(ctx)
+		if err != nil {
+			return err
+		}
+		for _, s := range all {
+			a.called("play %d.%d", s.Revision, s.Index)
+			if a.play != nil {
+				a.play(s)
+			}
+		}
 	}
+	return nil
+}
+
+func (a *arena) Free() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.free
 }
 
 // The function given() returns an arena with the given number of bots and a tick every
 // 30 s. The ticks have not started yet.
 func given(bots int, modes ...string) *arena {
-	a := &arena{log: newFaultyLog(), bots: numbered(bots), keys: seedKeys{}}
+	a := &arena{log: newFaultyLog(), bots: numbered(bots), keys: seedKeys{}, free: 100}
 	var ladders []*Ladder
 	for _, mode := range modes {
 		l := newLadder(a.log, mode)
@@ -114,7 +131,7 @@ func given(bots int, modes ...string) *arena {
 		ladders = append(ladders, l)
 	}
 	a.Matchmaker = New(Options{
-		Ladders: ladders, Directory: a, Referee: a, Tick: 30 * time.Second,
+		Ladders: ladders, Directory: a, Assigner: a, Tick: 30 * time.Second,
 		Logger: slog.New(slog.NewTextHandler(&a.lines, nil)),
 	})
 	return a
@@ -183,7 +200,7 @@ func TestFirstTickIsImmediate(t *testing.T) {
 		later(30*time.Second - time.Nanosecond)
 		require.Empty(t, a.take())
 		later(time.Nanosecond)
-		require.Equal(t, []string{"play 0.0", "catch up", "candidates of standard"}, a.take(), "the referee gets the match again")
+		require.Equal(t, []string{"play 0.0", "catch up", "candidates of standard"}, a.take(), "the match is assigned again")
 		require.Len(t, storedIn(t, a.log, ladder.Standard), 1)
 	})
 }
@@ -209,7 +226,7 @@ func TestBotsAreSeatedAgainAfterTheirRest(t *testing.T) {
 func TestUnfinishedMatchesResumeAtStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := given(9, ladder.Standard)
-		_, err := newLadder(a.log, ladder.Standard).Seat(t.Context(), numbered(4), time.Now())
+		_, err := newLadder(a.log, ladder.Standard).Seat(t.Context(), numbered(4), time.Now(), 0)
 		require.NoError(t, err)
 		caughtUp := make(chan struct{})
 		a.catchUp = func(ctx context.Context) error {
@@ -253,7 +270,7 @@ func TestFailureIsLoggedAndRetried(t *testing.T) {
 		},
 		"reads hang": {
 			func(a *arena) { a.log.fail(nil, []fault{hangs, hangs, hangs}) },
-			func(*arena) {}, "could not read the unfinished matches",
+			func(*arena) {}, "could not assign the unfinished matches",
 		},
 		"appends hang": {
 			func(a *arena) { a.log.fail([]fault{hangs, hangs, hangs}, nil) },
@@ -378,5 +395,25 @@ func TestTwoMatchmakersSeatEachBotOnce(t *testing.T) {
 		require.Len(t, events, 1)
 		require.Len(t, events[0].(ladder.TablesSeated).Tables, 3)
 		require.Contains(t, two.take(), "play 0.2")
+	})
+}
+
+// A tick seats as many tables as the processes can take, over all modes together.
+func TestTicksRespectTheCapacity(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := given(12, ladder.Standard)
+		a.set(func(a *arena) { a.free = 2 })
+		a.run(t)
+		defer func() { a.stop() }()
+		events := storedIn(t, a.log, ladder.Standard)
+		require.Len(t, events, 1)
+		require.Len(t, events[0].(ladder.TablesSeated).Tables, 2)
+		a.set(func(a *arena) { a.free = 0 })
+		later(30 * time.Second)
+		require.Len(t, storedIn(t, a.log, ladder.Standard), 1)
+		require.Contains(t, a.lines.String(), "no capacity")
+		a.set(func(a *arena) { a.free = 9 })
+		later(30 * time.Second)
+		require.Len(t, storedIn(t, a.log, ladder.Standard), 2)
 	})
 }

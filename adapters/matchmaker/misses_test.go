@@ -26,7 +26,7 @@ func (p pauser) PauseForMisses(_ context.Context, botID string, _ time.Time) err
 // missedOnce makes the first of three bots miss a match, and waits for a week.
 func missedOnce(t *testing.T, a *arena) {
 	l := a.options.Ladders[0]
-	_, err := l.Seat(t.Context(), numbered(3), time.Now())
+	_, err := l.Seat(t.Context(), numbered(3), time.Now(), 0)
 	require.NoError(t, err)
 	open, err := l.Unfinished(t.Context())
 	require.NoError(t, err)

@@ -25,6 +25,7 @@ var errWall = errors.New("the wall clock has run out")
 func (p *run) ask(ctx context.Context, wall time.Duration) ([]match.Outcome, error) {
 	ctx, stop := p.withLimits(ctx, wall)
 	defer stop()
+	p.clock.awaitGate(ctx)
 	asks := p.state.Asks()
 	outcomes := make([]match.Outcome, len(asks))
 	var others sync.WaitGroup
@@ -82,6 +83,9 @@ func (p *run) askOne(ctx context.Context, d match.Decision) match.Outcome {
 // send writes the request for a decision. If the write does not finish within the
 // decision's time, send drops the line.
 func (p *run) send(ctx context.Context, s *seat, o *openDecision, c *connection) {
+	if !p.clock.awaitGate(ctx) {
+		return
+	}
 	left := s.startClock(o)
 	if left <= 0 {
 		s.failDropped(o)
@@ -118,7 +122,7 @@ func (p *run) drain(ctx context.Context, s *seat, o *openDecision) {
 // match.CauseDropped. If the bot's address is not allowed, connect does not dial again,
 // and the decision times out immediately.
 func (p *run) connect(ctx context.Context, s *seat, o *openDecision) *connection {
-	for ctx.Err() == nil && !s.closed(o) {
+	for p.clock.awaitGate(ctx) && !s.closed(o) {
 		if c := s.current(); c != nil {
 			return c
 		}

@@ -15,9 +15,11 @@ const (
 // paused, for example by SIGSTOP or because the machine is suspended, two reads of the
 // time are far apart. In that case, the clock advances only by one beat, so the pause
 // does not use up the time of a decision or of a match. This works only if the time is
-// read often; see beat.
+// read often; see beat. The clock does not advance while the gate is closed either (see
+// Options.Gate).
 type clock struct {
 	time func() time.Time // monotonic
+	gate func() <-chan struct{}
 
 	mu     sync.Mutex // guards the fields below
 	start  time.Time
@@ -25,9 +27,9 @@ type clock struct {
 	paused time.Duration // sum of the pauses
 }
 
-func newClock(now func() time.Time) *clock {
+func newClock(now func() time.Time, gate func() <-chan struct{}) *clock {
 	t := now()
-	return &clock{time: now, start: t, last: t}
+	return &clock{time: now, gate: gate, start: t, last: t}
 }
 
 // The method now() returns how long this process has been running since the clock was
@@ -36,7 +38,10 @@ func (c *clock) now() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := c.time()
-	if gap := t.Sub(c.last); gap > longGap {
+	switch gap := t.Sub(c.last); {
+	case c.gate() != nil:
+		c.paused += gap
+	case gap > longGap:
 		c.paused += gap - beatEvery
 	}
 	c.last = t
@@ -70,12 +75,29 @@ func (c *clock) wait(ctx context.Context, until time.Duration, done <-chan struc
 		if left <= 0 {
 			return
 		}
+		var reached <-chan time.Time
+		closed := c.gate()
+		if closed == nil {
+			reached = time.After(left)
+		}
 		select {
-		case <-time.After(left):
+		case <-reached:
+		case <-closed: // the gate has opened, so the clock runs again
 		case <-done:
 			return
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// awaitGate waits until the gate is open. It returns false if ctx ends first.
+func (c *clock) awaitGate(ctx context.Context) bool {
+	for closed := c.gate(); closed != nil && ctx.Err() == nil; closed = c.gate() {
+		select {
+		case <-closed:
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err() == nil
 }

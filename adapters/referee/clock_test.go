@@ -12,9 +12,12 @@ import (
 	"hexarena/eventstore"
 )
 
+// The function open() is a gate that is always open.
+func open() <-chan struct{} { return nil }
+
 func TestClockDoesNotCountPauses(t *testing.T) {
 	now := time.Unix(0, 0)
-	c := newClock(func() time.Time { return now })
+	c := newClock(func() time.Time { return now }, open)
 	pass := func(d time.Duration) time.Duration {
 		now = now.Add(d)
 		return c.now()
@@ -27,7 +30,7 @@ func TestClockDoesNotCountPauses(t *testing.T) {
 
 func TestClockWaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newClock(time.Now)
+		c := newClock(time.Now, open)
 		stop := c.beat()
 		defer stop()
 		began := time.Now()
@@ -52,7 +55,7 @@ func TestClockWaitEnds(t *testing.T) {
 // time. In that case, wait continues for the remaining time.
 func TestClockWaitContinuesAfterPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newClock(time.Now) // the test does not start the beat, so every long wait looks like a pause
+		c := newClock(time.Now, open) // the test does not start the beat, so every long wait looks like a pause
 		began := time.Now()
 		c.wait(t.Context(), 5*time.Second, nil)
 		require.Greater(t, time.Since(began), 5*time.Second)

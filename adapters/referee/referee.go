@@ -13,7 +13,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hexarena/domain/ladder"
@@ -82,14 +85,20 @@ type Mode struct {
 	Ladder   Ladder
 }
 
-// Options configure a Referee. All fields except Beacon, Stream and Resume are
+// Options configure a Referee. All fields except Gate, Beacon, Stream and Resume are
 // required.
 type Options struct {
 	Log    eventstore.Log
 	Dial   Dial
 	Modes  map[string]Mode
-	Player string // the holder of the lease, which MatchClaimed stores
+	Player string // the id of this process, which MatchClaimed stores
 	Logger *slog.Logger
+
+	// Gate returns nil while the referee may dial bots and send requests. Otherwise, it
+	// returns a channel that is closed when the gate opens. While the gate is closed,
+	// the clocks of matches and of decisions do not run. If Gate is nil, the gate is
+	// always open.
+	Gate func() <-chan struct{}
 
 	// Bots finds a bot, even if it was removed. The referee calls it for each dial,
 	// because the bot's URL may have changed.
@@ -129,6 +138,7 @@ func SeedsFromKeys(find func(id string) ([]byte, bool)) func(ladder.Seating) (se
 type Referee struct {
 	options Options
 	clock   *clock
+	fenced  atomic.Uint64
 
 	mu       sync.Mutex // guards the fields below
 	running  map[string]*task
@@ -140,6 +150,7 @@ type Referee struct {
 // task is a match that a goroutine is playing.
 type task struct {
 	stop      func()
+	ordered   context.Context         // ends when an operator aborts the match
 	giveOrder context.CancelCauseFunc // aborts the match; only the first Order has an effect
 	done      chan struct{}           // closed when the goroutine ends; after that, the fields below may be read
 	err       error                   // why the goroutine ended before the match was over
@@ -151,7 +162,10 @@ func New(o Options) *Referee {
 	if o.Stream == nil {
 		o.Stream = match.Stream
 	}
-	r := &Referee{options: o, clock: newClock(time.Now), running: map[string]*task{}}
+	if o.Gate == nil {
+		o.Gate = func() <-chan struct{} { return nil }
+	}
+	r := &Referee{options: o, clock: newClock(time.Now, o.Gate), running: map[string]*task{}}
 	r.idle = sync.NewCond(&r.mu)
 	return r
 }
@@ -190,7 +204,7 @@ func (r *Referee) begin(s ladder.Seating) *task {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	ordered, giveOrder := context.WithCancelCause(context.Background())
-	t := &task{stop: func() { cancel(errStopped) }, giveOrder: giveOrder, done: make(chan struct{})}
+	t := &task{stop: func() { cancel(errStopped) }, ordered: ordered, giveOrder: giveOrder, done: make(chan struct{})}
 	r.running[s.MatchID] = t
 	go func() {
 		defer r.end(s.MatchID, t)
@@ -227,6 +241,29 @@ func (r *Referee) Playing(matchID string) bool {
 	return r.running[matchID] != nil
 }
 
+// Matches returns the ids of the matches that are being played.
+func (r *Referee) Matches() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Keys(r.running))
+}
+
+// Fenced returns how many appends were rejected because another referee had taken over
+// the match.
+func (r *Referee) Fenced() uint64 { return r.fenced.Load() }
+
+// StopMatch stops playing a match that another process plays from now on. Requests that
+// wait for the gate are not sent anymore. An append that is in progress may still be
+// stored. If an operator has ordered this referee to abort the match, StopMatch does
+// nothing.
+func (r *Referee) StopMatch(matchID string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t := r.running[matchID]; t != nil && t.ordered.Err() == nil {
+		t.stop()
+	}
+}
+
 // Wait waits until no match is being played.
 func (r *Referee) Wait() {
 	r.mu.Lock()
@@ -236,8 +273,7 @@ func (r *Referee) Wait() {
 	}
 }
 
-// Stop permanently stops playing all matches, for example when the lease is lost. It
-// waits until all matches have stopped. If ctx ends first, Stop returns ctx.Err().
+// Stop permanently stops playing all matches, for example at shutdown. It waits until all matches have stopped. If ctx ends first, Stop returns ctx.Err().
 // After that, the referee does not send requests, decide or append anything, but an
 // append that is in progress may still be stored. Open decisions stay open, so no seat
 // gets a strike because the referee stops.

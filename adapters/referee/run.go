@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -42,6 +43,7 @@ import (
 type run struct {
 	options *Options
 	clock   *clock
+	fenced  *atomic.Uint64
 	seating ladder.Seating
 	mode    Mode
 	ordered context.Context // canceled when an operator aborts the match; its cause is the Order
@@ -77,7 +79,7 @@ func (r *Referee) play(ctx, ordered context.Context, s ladder.Seating) (*match.A
 		return nil, fmt.Errorf("seed key %s does not match the commitment of the table", s.SeedKey)
 	}
 	p := &run{
-		options: &r.options, clock: r.clock, seating: s, mode: mode, ordered: ordered,
+		options: &r.options, clock: r.clock, fenced: &r.fenced, seating: s, mode: mode, ordered: ordered,
 		stream:   eventstore.StreamID(r.options.Stream(s.MatchID)),
 		state:    match.New(server),
 		expected: eventstore.NoStream,
@@ -119,12 +121,30 @@ func (p *run) startOrResume(ctx context.Context) error {
 	if p.options.Resume != nil {
 		p.state = p.options.Resume(p.state)
 	}
+	if err := p.awaitClaim(ctx); err != nil {
+		return err
+	}
 	if err := p.append(ctx, []match.Event{match.Claimed{Player: p.options.Player}}); err != nil {
 		return err
 	}
 	p.orderSeats()
-	p.dialAll(ctx)
+	if p.ordered.Err() == nil { // an aborted match sends no more requests
+		p.dialAll(ctx)
+	}
 	p.log().Info("match resumed", "turn", p.state.Game.Turn, "played", p.played)
+	return nil
+}
+
+// awaitClaim waits until the gate is open, because while it is closed, the match may
+// belong to another process. An operator's order does not wait.
+func (p *run) awaitClaim(ctx context.Context) error {
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(p.ordered, cancel)()
+	p.clock.awaitGate(waiting)
+	if ctx.Err() != nil {
+		return errStopped
+	}
 	return nil
 }
 

@@ -49,6 +49,7 @@ type fixture struct {
 	beacon Beacon        // nil if the arena has no beacon
 	named  *beacon.Named // the round that the table names
 
+	gate    func() <-chan struct{}                            // if nil, the gate is always open
 	publish func(ctx context.Context, s ladder.Seating) error // if nil, every seating is already in a signed head
 	playing atomic.Pointer[Referee]                           // the newest referee
 }
@@ -78,7 +79,7 @@ func (f *fixture) referee(player string) *Referee {
 	f.mode.Ladder = f.ladder
 	r := New(Options{
 		Log: f.log, Modes: map[string]Mode{f.ofMode: f.mode}, Player: player, Logger: slog.New(slog.DiscardHandler),
-		Beacon:     f.beacon,
+		Beacon: f.beacon, Gate: f.gate,
 		ServerSeed: SeedsFromKeys(func(id string) ([]byte, bool) { return testKey, id == "k1" }),
 		Publish: func(ctx context.Context, s ladder.Seating) error {
 			require.Equal(f.t, f.seating(), s)
@@ -403,6 +404,9 @@ type fakeLine struct {
 func (l *fakeLine) Send(ctx context.Context, frame []byte) error {
 	if l.sending != nil {
 		return l.sending(ctx)
+	}
+	if gate := l.bot.fixture.gate; gate != nil {
+		require.Nil(l.bot.fixture.t, gate(), "asked while the gate is closed")
 	}
 	frame = slices.Clone(frame)
 	go l.bot.asked(l, frame)

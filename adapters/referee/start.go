@@ -134,9 +134,12 @@ func (p *run) table() match.Table {
 // does not cause a strike, because the referee dials again for the bot's first
 // decision.
 func (p *run) dialAll(ctx context.Context) []Accepted {
+	accepted := make([]Accepted, len(p.seats))
+	if !p.clock.awaitGate(ctx) {
+		return accepted
+	}
 	ctx, cancel := context.WithTimeout(ctx, min(startTime, p.mode.Decision))
 	defer cancel()
-	accepted := make([]Accepted, len(p.seats))
 	var all sync.WaitGroup
 	for i, s := range p.seats {
 		all.Go(func() { accepted[i], _ = s.dial(ctx) })

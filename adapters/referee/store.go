@@ -69,6 +69,7 @@ func (p *run) append(ctx context.Context, events []match.Event) error {
 		return err
 	})
 	if eventstore.IsWrongVersion(err) {
+		p.fenced.Add(1)
 		return fmt.Errorf("%w: %w", errReplaced, err)
 	}
 	if err != nil {

@@ -46,6 +46,8 @@ func newSource(t *testing.T) *source {
 	w.store("address-ada", owner.AddressSet{Address: address})
 	w.store("signatures-ada", owner.SignatureSpent{Signature: signature})
 	w.store(arena.PlayerStream, arena.PlayerClaimed{Holder: "the-player"})
+	w.store(arena.MemberStream("one"), arena.MemberSeen{Host: "the-player"})
+	w.store(arena.AssignmentsStream, arena.MatchesAssigned{Shares: []arena.Share{{Member: "the-player"}}})
 	w.store(arena.OperationsStream, arena.DrainStarted{Reason: orders})
 	w.store(arena.KeysStream+"-not", owner.AddressSet{Address: address})
 	w.standard = w.Register("ada", ladder.Standard, "Ann", "Bea", "Cat", "Dot", "Eve", "Fay", "Gus")

@@ -38,6 +38,9 @@ func (a *arena) collectors() []prometheus.Collector {
 	if a.Play && a.beacon != nil {
 		all = append(all, a.beacon)
 	}
+	if a.player != nil {
+		all = append(all, a.player.collectors(adminPlayer{a}.Seats)...)
+	}
 	if a.limited != nil { // nil in tests without a public port
 		all = append(all, a.limited.Collectors()...)
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"hexarena/adapters/admin"
-	"hexarena/adapters/matchmaker"
 	"hexarena/adapters/referee"
 	"hexarena/adapters/secrets"
 	"hexarena/domain/ladder"
@@ -25,39 +24,31 @@ func (a *arena) operators() *admin.Server {
 	})
 }
 
-// player seats bots and plays matches under one lease.
-type player struct {
-	referee *referee.Referee
-	tick    *matchmaker.Matchmaker
-	ladders []*matchmaker.Ladder
-	trials  *trialPlayer
-}
-
 // adminPlayer implements admin.Player.
 type adminPlayer struct{ *arena }
 
 func (o adminPlayer) Running() (int, bool) {
-	p := o.playing.Load()
-	if p == nil {
+	if o.player == nil {
 		return 0, false
 	}
-	return p.referee.Running(), true
+	return o.player.referee.Running(), true
 }
 
+func (o adminPlayer) Seats() bool { return o.seating.Load() != nil }
+
 func (o adminPlayer) WithSeatingPaused(f func()) {
-	if p := o.playing.Load(); p != nil {
-		p.tick.WithSeatingPaused(f)
+	if s := o.seating.Load(); s != nil {
+		s.tick.WithSeatingPaused(f)
 		return
 	}
 	f()
 }
 
 func (o adminPlayer) Abort(ctx context.Context, matchID, reason, request string) error {
-	p := o.playing.Load()
-	if p == nil {
+	if o.player == nil {
 		return admin.ErrNotPlaying
 	}
-	seating, err := p.unfinished(ctx, matchID)
+	seating, err := o.seatingOf(ctx, matchID)
 	_, known, listErr := o.matches.Get(matchID)
 	switch err = cmp.Or(err, listErr); {
 	case err != nil:
@@ -67,7 +58,7 @@ func (o adminPlayer) Abort(ctx context.Context, matchID, reason, request string)
 	case seating.MatchID == "":
 		return admin.ErrMatchUnknown
 	}
-	err = p.referee.Abort(ctx, seating, referee.Order{Reason: reason, Request: request})
+	err = o.player.referee.Abort(ctx, seating, referee.Order{Reason: reason, Request: request})
 	switch {
 	case errors.Is(err, referee.ErrOver):
 		return admin.ErrMatchOver
@@ -77,24 +68,22 @@ func (o adminPlayer) Abort(ctx context.Context, matchID, reason, request string)
 	return err
 }
 
-// The method unfinished() returns the seating of an unfinished match, or the zero value
-// if there is no such match.
-func (p *player) unfinished(ctx context.Context, matchID string) (ladder.Seating, error) {
-	for _, l := range p.ladders {
-		all, err := l.Unfinished(ctx)
-		if err != nil {
-			return ladder.Seating{}, err
-		}
-		if i := slices.IndexFunc(all, func(s ladder.Seating) bool { return s.MatchID == matchID }); i >= 0 {
-			return all[i], nil
-		}
+// seatingOf returns the seating of an unfinished match, or the zero value if there is no
+// such match.
+func (o adminPlayer) seatingOf(ctx context.Context, matchID string) (ladder.Seating, error) {
+	all, err := o.unfinished(ctx)
+	if i := slices.IndexFunc(all, func(s ladder.Seating) bool { return s.MatchID == matchID }); i >= 0 {
+		return all[i], nil
 	}
-	return ladder.Seating{}, nil
+	return ladder.Seating{}, err
 }
 
 func (o adminPlayer) Rotate(ctx context.Context, reason string, m eventstore.Metadata) (admin.Rotation, error) {
-	if o.playing.Load() == nil {
+	switch {
+	case o.player == nil:
 		return admin.Rotation{}, admin.ErrNotPlaying
+	case !o.Seats():
+		return admin.Rotation{}, admin.ErrNotSeating
 	}
 	r, err := o.secrets.Rotate(ctx, reason, m)
 	return admin.Rotation(r), err

@@ -79,7 +79,7 @@ func TestComposeNeedsEveryPassword(t *testing.T) {
 
 func TestComposeServices(t *testing.T) {
 	p := composed(t)
-	require.ElementsMatch(t, slices.Concat(storeNodes, onceOnly, []string{"arena"}), p.ServiceNames())
+	require.ElementsMatch(t, slices.Concat(storeNodes, onceOnly, []string{"arena", "arena2"}), p.ServiceNames())
 	pinned := regexp.MustCompile(`^[a-z0-9/-]+:v?\d+\.\d+[a-z0-9.-]*$`)
 	for name, s := range p.Services {
 		require.Positive(t, s.MemLimit, "%s: a memory limit", name)
@@ -185,7 +185,9 @@ func TestComposeKeepsSecretsApart(t *testing.T) {
 	}
 	require.Len(t, users, len(p.Volumes), "every volume is used")
 	require.Equal(t, []string{"certificates"}, users["authority"], "services that can make certificates")
-	require.Equal(t, []string{"arena"}, users["arena-secrets"])
+	require.ElementsMatch(t, []string{"arena", "arena2"}, users["arena-secrets"])
+	require.Equal(t, []string{"arena"}, users["arena-data"])
+	require.Equal(t, []string{"arena2"}, users["arena2-data"])
 	require.NotContains(t, users["certificates"], "arena")
 	arena := p.Services["arena"]
 	require.Equal(t, "arena-secrets", volumeOf(arena, *arena.Environment["ARENA_SECRETS"]))

@@ -60,6 +60,7 @@ type config struct {
 	BeaconChain      string            `default:"quicknet" help:"The drand chain that the beacon uses: quicknet, or HASH:PUBLICKEY in hex."`
 	SeedKeyRotation  time.Duration     `default:"24h" help:"The arena replaces its seed key when the key is this old. With 0, only an operator replaces it."`
 	Play             bool              `default:"true" negatable:"" help:"Seat and play matches; with --no-play, only serve pages and the API."`
+	MaxMatches       int               `placeholder:"N" help:"How many matches this process plays at the same time (default: 500 for each CPU core)."`
 	TrustedProxies   []string          `name:"trusted-proxies" help:"CIDRs of proxies whose X-Forwarded-For the arena trusts."`
 	Witness          []string          `placeholder:"VKEY URL,..." help:"Witnesses that cosign the heads of the ladder trees. Give the key and the URL of each, as in a witness line of a C2SP tlog-policy."`
 	SecurityContact  string            `help:"Where to report vulnerabilities, in /.well-known/security.txt: an email address, or an https or mailto URI (default: security@ followed by the host of the base URL)."`
@@ -80,6 +81,9 @@ func (c *config) validate() error {
 	}
 	if err := c.validateTimeBank(); err != nil {
 		return err
+	}
+	if c.MaxMatches < 0 {
+		return fmt.Errorf("--max-matches %d: must not be below zero", c.MaxMatches)
 	}
 	if c.pace.RestStandard < 0 || c.pace.RestParley < 0 {
 		return errors.New("--rest-standard and --rest-parley must not be below zero")

@@ -204,10 +204,10 @@ func BenchmarkStartOfAMatch(b *testing.B) {
 		require.NoError(b, owner.Register(ctx, name, ladder.Standard, bot.url))
 	}
 	require.NoError(b, a.heads.log.awaitWhole(ctx))
-	standard := a.player.ladders[0]
+	standard := a.ladders[0]
 	waits := a.player.referee
 	starts := referee.New(referee.Options{
-		Log: a.log, Dial: dial(a.dialer()), Player: a.lease.Holder(), Logger: logger, Bots: a.directory.Bot, ServerSeed: referee.SeedsFromKeys(a.secrets.SeedKey),
+		Log: a.log, Dial: dial(a.dialer()), Player: a.player.folder.ID, Logger: logger, Bots: a.directory.Bot, ServerSeed: referee.SeedsFromKeys(a.secrets.SeedKey),
 		Modes:   map[string]referee.Mode{ladder.Standard: {Decision: a.DecisionStandard, Wall: a.WallStandard, Ladder: standard}},
 		Publish: func(context.Context, ladder.Seating) error { return nil },
 	})
@@ -216,7 +216,7 @@ func BenchmarkStartOfAMatch(b *testing.B) {
 		require.NoError(b, err)
 		require.Len(b, candidates, 3)
 		began := time.Now()
-		_, err = standard.Seat(ctx, candidates, began)
+		_, err = standard.Seat(ctx, candidates, began, 0)
 		require.NoError(b, err)
 		unfinished, err := standard.Unfinished(ctx)
 		require.NoError(b, err)

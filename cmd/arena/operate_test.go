@@ -135,7 +135,7 @@ func TestOperators(t *testing.T) {
 	held := s.awaitRunning().ID
 	require.Equal(t, "draining: no more bots are seated, and running matches continue until they end\n", s.admin("drain", "--reason", "a new release"))
 	require.Equal(t, "the arena is already draining\n", s.admin("drain", "--reason", "once more"))
-	require.Regexp(t, `(?s)plays +yes\nmatches running +1\ndraining +yes, since \S+: a new release\nseed key +\S+\n`, s.admin("status"))
+	require.Regexp(t, `(?s)plays +yes\nseats tables +yes\nmatches running +1\ndraining +yes, since \S+: a new release\nseed key +\S+\n`, s.admin("status"))
 	require.Equal(t, map[string]any{"ready": true, "draining": true}, s.ready())
 
 	s.refusesOtherSites()

@@ -66,7 +66,7 @@ func (c *queueCount) latest(ctx context.Context) (int, error) {
 	return c.waiting, c.err
 }
 
-// count returns the number of waiting bots. While this process plays, its ticks keep
+// count returns the number of waiting bots. While this process seats, its ticks keep
 // the ladders up to date. Otherwise, another process writes the ladders, so count first
 // reads the new events of the ladder.
 func (q queue) count(ctx context.Context, l *matchmaker.Ladder) (int, error) {
@@ -81,7 +81,7 @@ func (q queue) count(ctx context.Context, l *matchmaker.Ladder) (int, error) {
 }
 
 func (q queue) catchUp(ctx context.Context, l *matchmaker.Ladder) error {
-	if q.arena.playing.Load() != nil {
+	if q.arena.seating.Load() != nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, queueTime)
@@ -108,7 +108,7 @@ func (q queue) Places(ctx context.Context, mode string, bots []ladder.Candidate)
 
 // NextTick implements api.Queue.
 func (q queue) NextTick(now time.Time) time.Time {
-	if p := q.arena.playing.Load(); p != nil {
+	if p := q.arena.seating.Load(); p != nil {
 		return p.tick.NextTick(now)
 	}
 	return time.Time{}

@@ -11,7 +11,6 @@ import (
 
 	"hexarena/adapters/lease"
 	"hexarena/cmd/arena/listen"
-	"hexarena/eventstore"
 	"hexarena/projections"
 )
 
@@ -21,8 +20,8 @@ const stopTime = 10 * time.Second
 // run serves and plays until ctx ends or a part fails. Then it stops the parts in
 // an order that loses no data:
 //
-//   - It seats no new tables and stops the matches, whose state is in the log. Then
-//     it releases the lease.
+//   - It seats no new tables and stops the matches, whose state is in the log. Other
+//     processes continue the matches. Then it releases the lease.
 //   - At the same time, it completes the pending calls.
 //   - After the calls, it stops the read models, because a call that writes waits
 //     until a read model has folded the write.
@@ -110,31 +109,10 @@ func (a *arena) shutDown(ctx context.Context) {
 	}
 }
 
-// play seats and plays matches until ctx ends. If the log is unavailable for too long,
-// the lease expires. Once the log is back, play takes the lease again, unless another
-// process has taken it in the meantime.
+// play plays the matches that are assigned to this process until ctx ends. While this
+// process holds the lease, it also seats tables. play first brings the directory up to
+// date, so that the referee dials the bots' current URLs.
 func (a *arena) play(ctx context.Context) error {
-	for {
-		err := a.playUnderLease(ctx)
-		if !errors.Is(err, lease.ErrUnrenewed) {
-			return err
-		}
-		a.logger.Warn("playing is paused until the log is available again", "error", err)
-		for err = eventstore.ErrUnavailable; errors.Is(err, eventstore.ErrUnavailable) && ctx.Err() == nil; {
-			err = a.takeLease(ctx)
-		}
-		if err != nil {
-			return unlessStopped(ctx, err)
-		}
-		a.logger.Info("playing continues")
-	}
-}
-
-// playUnderLease runs ticks until ctx ends or the lease is lost. Once the lease is
-// lost, another process may play, so this process must stop playing.
-// playUnderLease first brings the directory up to date, so that the referee dials
-// the bots' current URLs. After all matches have stopped, it releases the lease.
-func (a *arena) playUnderLease(ctx context.Context) error {
 	if err := a.directory.CatchUp(ctx); err != nil {
 		if a.directory.runner.Err() != nil {
 			a.logger.Error("the arena seats no bots and plays no matches", "error", err)
@@ -142,32 +120,102 @@ func (a *arena) playUnderLease(ctx context.Context) error {
 		}
 		return unlessStopped(ctx, err)
 	}
-	a.awaitBeacon(ctx)
+	playing, stopPlaying := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopPlaying()
+	var members sync.WaitGroup
+	members.Go(func() { a.player.members.Run(playing, a.player.referee) })
+	stopped := make(chan error, 1) // receives a value once the matches have stopped
+	defer context.AfterFunc(ctx, func() { stopped <- a.stopMatches(ctx) })()
+	s, held, err := a.seat(ctx)
+	if ctx.Err() == nil {
+		return err
+	}
+	stopPlaying()
+	members.Wait()
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	return errors.Join(err, a.leave(stop, s, held, stopped))
+}
+
+// stopMatches stops all matches of this process.
+func (a *arena) stopMatches(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	if err := a.player.referee.Stop(ctx); err != nil {
+		return fmt.Errorf("matches did not stop in time: %w", err)
+	}
+	return nil
+}
+
+// leave hands the matches over to other processes. If this process seats, it assigns
+// its matches to others before it releases the lease. It does not wait long for slow
+// connections to bots: once the other processes have claimed the matches, this process
+// cannot append to them.
+func (a *arena) leave(ctx context.Context, s *seater, held *lease.Lease, stopped <-chan error) error {
+	var err error
+	waiting := stopped
+	select {
+	case err = <-stopped:
+		waiting = nil
+	case <-time.After(handoverTime):
+	}
+	err = errors.Join(err, a.player.members.Leave(ctx))
+	if held != nil {
+		err = errors.Join(err, s.assigner.Assign(ctx), held.Release(ctx))
+	}
+	if waiting != nil {
+		err = errors.Join(err, <-waiting)
+	}
+	return err
+}
+
+// seat waits for the lease, and seats tables while it holds the lease, until ctx ends.
+// If this process still holds the lease then, seat returns it.
+func (a *arena) seat(ctx context.Context) (*seater, *lease.Lease, error) {
+	for {
+		held, err := lease.Acquire(ctx, a.log, a.player.folder)
+		if err != nil {
+			return nil, nil, unlessStopped(ctx, err)
+		}
+		a.awaitBeacon(ctx)
+		s := a.newSeater(held)
+		a.logger.Info("this process seats tables", "generation", held.Generation())
+		if err := a.seatUnder(ctx, s, held); err != nil || ctx.Err() != nil && held.Err() == nil {
+			return s, held, err
+		}
+		_ = held.Release(ctx) // only frees resources, because the lease is lost
+		a.logger.Warn("this process seats no tables until it has the lease again", "error", held.Err())
+	}
+}
+
+// seatUnder seats tables and plays trials until ctx ends or the lease is lost. Once the
+// lease is lost, another process may seat. When seatUnder returns, the trials have
+// stopped.
+func (a *arena) seatUnder(ctx context.Context, s *seater, held *lease.Lease) error {
 	ticking, cancel := context.WithCancel(ctx)
 	defer cancel()
-	a.playing.Store(a.player)
-	defer a.playing.Store(nil)
+	a.seating.Store(s)
+	defer a.seating.Store(nil)
 	var background sync.WaitGroup
-	background.Go(func() { a.player.tick.Run(ticking) })
-	background.Go(func() { a.player.trials.run(ticking) })
+	background.Go(func() { s.tick.Run(ticking) })
+	background.Go(func() { s.trials.run(ticking) })
 	background.Go(func() { a.notices.Run(ticking) })
 	background.Go(func() { a.auth.FinishDeletions(ticking, a.directory.Deleted) })
-	var lost error
+	background.Go(func() { a.player.members.Watch(ticking, s.assigner.Assign) })
 	select {
-	case <-a.lease.Lost():
-		lost = fmt.Errorf("the player's lease is lost: %w", a.lease.Err())
+	case <-held.Lost():
 	case <-ctx.Done():
-		a.player.tick.Drain()
+		s.tick.Drain()
 	}
 	cancel()
 	stop, cancelStop := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancelStop()
-	stopped := errors.Join(a.player.referee.Stop(stop), a.player.trials.referee.Stop(stop))
+	err := s.trials.referee.Stop(stop)
 	background.Wait()
-	if stopped != nil {
-		return fmt.Errorf("matches did not stop in time: %w", errors.Join(stopped, lost))
+	if err != nil {
+		return fmt.Errorf("trials did not stop in time: %w", err)
 	}
-	return errors.Join(lost, a.lease.Release(stop))
+	return nil
 }
 
 // unlessStopped returns err. If ctx has ended, it returns nil, because failures are

@@ -25,17 +25,14 @@ import (
 	"hexarena/adapters/auth"
 	"hexarena/adapters/botwire"
 	"hexarena/adapters/drand"
-	"hexarena/adapters/lease"
 	"hexarena/adapters/mail"
 	"hexarena/adapters/matchmaker"
 	"hexarena/adapters/notices"
-	"hexarena/adapters/referee"
 	"hexarena/adapters/secrets"
 	"hexarena/adapters/web"
 	"hexarena/adapters/witness"
 	"hexarena/cmd/arena/listen"
 	"hexarena/cmd/arena/offline"
-	domain "hexarena/domain/arena"
 	"hexarena/domain/ladder"
 	"hexarena/eventstore/esdb"
 	"hexarena/eventstore/node"
@@ -80,7 +77,6 @@ type arena struct {
 	log       *esdb.Log
 	secrets   *secrets.Secrets
 	public    ed25519.PublicKey
-	lease     *lease.Lease // nil with --no-play
 	directory directoryAdapter
 	mailer    *mail.Mailer
 	auth      *auth.Service
@@ -96,8 +92,8 @@ type arena struct {
 	live      *live.Hub
 	upToDate  chan struct{}          // closed once the read models have folded all events that were in the log at startup
 	ladders   []*matchmaker.Ladder   // one for each mode
-	player    *player                // plays under the lease; nil with --no-play
-	playing   atomic.Pointer[player] // the player while it plays, else nil
+	player    *player                // plays the matches that are assigned to this process; nil with --no-play
+	seating   atomic.Pointer[seater] // seats tables while this process holds the lease, else nil
 	runners   []*projections.Runner
 	server    *http.Server
 	admin     *http.Server
@@ -263,23 +259,6 @@ func (a *arena) openModels(context.Context) error {
 	return nil
 }
 
-// openPlay takes the player's lease if the arena plays.
-func (a *arena) openPlay(ctx context.Context) error {
-	a.openLadders()
-	if !a.Play {
-		return nil
-	}
-	if err := a.takeLease(ctx); err != nil {
-		return err
-	}
-	a.onClose(func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), stopTime)
-		defer cancel()
-		return a.lease.Release(ctx)
-	})
-	return nil
-}
-
 // openLadders creates the ladders. If the process does not play, it only reads them.
 func (a *arena) openLadders() {
 	rests := map[string]time.Duration{ladder.Standard: a.pace.RestStandard, ladder.Parley: a.pace.RestParley}
@@ -292,43 +271,6 @@ func (a *arena) openLadders() {
 		}
 		a.ladders = append(a.ladders, matchmaker.NewLadder(a.log, o))
 	}
-}
-
-// takeLease takes the player's lease. Then it creates the referee and the
-// matchmaking tick, which work under that lease.
-func (a *arena) takeLease(ctx context.Context) error {
-	acquired, err := lease.Acquire(ctx, a.log, a.pace.Data)
-	var held *domain.HeldError
-	if errors.As(err, &held) {
-		return fmt.Errorf("%w: stop it, or start with --no-play", err)
-	}
-	if err != nil {
-		return err
-	}
-	a.lease, a.player = acquired, &player{ladders: a.ladders}
-	modes := map[string]referee.Mode{}
-	for _, l := range a.ladders {
-		m := referee.Mode{Decision: a.DecisionStandard, Wall: a.WallStandard, TimeBank: a.TimeBank, Ladder: l}
-		if l.Mode() == ladder.Parley {
-			m.Decision, m.Wall = a.DecisionParley, a.WallParley
-		}
-		modes[l.Mode()] = m
-	}
-	o := referee.Options{
-		Log: a.log, Dial: dial(a.dialer()), Modes: modes, Player: a.lease.Holder(), Logger: a.logger,
-		Bots: a.directory.Bot, ServerSeed: referee.SeedsFromKeys(a.secrets.SeedKey), Publish: a.publish,
-	}
-	if a.beacon != nil {
-		o.Beacon = a.beacon
-	}
-	a.player.referee = referee.New(o)
-	a.player.trials = a.newTrialPlayer(o)
-	a.player.tick = matchmaker.New(matchmaker.Options{
-		Ladders: a.player.ladders, Directory: candidates{a.directory, a.signedLog}, Referee: a.player, Pauser: a.notices, Tick: a.pace.Tick,
-		Logger: a.logger, Orders: orders{a.log, a.secrets}, Retired: a.secrets,
-		Rotation: a.rotation(),
-	})
-	return nil
 }
 
 // dialer returns a dialer that connects to bots, but never to the arena itself.

@@ -48,6 +48,7 @@ type decision struct {
 type botMatch struct {
 	brain    *eager
 	sockets  int
+	stale    int // requests that arrived on a socket after the arena had opened a newer one
 	requests []request
 	answers  map[int]json.RawMessage // the actions, by decision id
 }
@@ -161,6 +162,9 @@ func (p *testBot) decide(socket int, r *match.Request) (decision, error) {
 		return decision{}, err
 	}
 	s.requests = append(s.requests, request{socket, r.ID, timeless(*r)})
+	if socket < s.sockets {
+		s.stale++
+	}
 	s.answers[r.ID] = action
 	answer, err := json.Marshal(match.Response{ID: r.ID, Action: action})
 	return decision{r, len(s.answers), answer}, err

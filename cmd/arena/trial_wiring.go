@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"hexarena/adapters/admin"
@@ -17,7 +16,7 @@ import (
 	"hexarena/projections/directory"
 )
 
-// trialPlayer plays trials under the player's lease.
+// trialPlayer plays trials under the lease.
 type trialPlayer struct {
 	runner  *trials.Runner
 	referee *referee.Referee
@@ -25,26 +24,18 @@ type trialPlayer struct {
 
 func (t *trialPlayer) run(ctx context.Context) { t.runner.Run(ctx, t.referee) }
 
-// Play implements matchmaker.Referee.
-func (p *player) Play(s ladder.Seating) {
-	if !p.trials.runner.HoldsBack(s) {
-		p.referee.Play(s)
-	}
-}
-
-// newTrialPlayer returns a player of trials. o contains the options of the referee of
-// matches. The referee of trials differs as follows: it uses the streams of trials and
-// no beacon, it also finds house bots, and it passes results to a trials.Runner instead
-// of a ladder.
-func (a *arena) newTrialPlayer(o referee.Options) *trialPlayer {
-	p, walls := a.player, map[string]time.Duration{}
+// newTrialPlayer returns a player of trials. Its referee differs from the referee of
+// matches as follows: it uses the streams of trials and no beacon, it also finds house
+// bots, and it passes results to a trials.Runner instead of a ladder.
+func (a *arena) newTrialPlayer(s *seater) *trialPlayer {
+	o, walls := a.player.options, map[string]time.Duration{}
 	for mode, m := range o.Modes {
 		walls[mode] = m.Wall
 	}
 	runner := trials.New(trials.Options{
 		Log: a.log, Accounts: a.accounts, Directory: a.directory, SeedKey: a.secrets.CurrentSeedKey, Walls: walls, Logger: a.logger,
-		BetweenTicks: func(f func()) { p.tick.WithSeatingPaused(f) },
-		InMatch:      p.inMatch,
+		BetweenTicks: func(f func()) { s.tick.WithSeatingPaused(f) },
+		InMatch:      a.inMatch,
 		Draining: func(ctx context.Context) (bool, error) {
 			ordered, err := admin.Operations(ctx, a.log)
 			return ordered.Draining, err
@@ -59,20 +50,6 @@ func (a *arena) newTrialPlayer(o referee.Options) *trialPlayer {
 	o.Stream, o.Beacon, o.Logger = match.TrialStream, nil, a.logger.With("trial", true)
 	o.Publish = func(context.Context, ladder.Seating) error { return nil } // no ladder contains the seating of a trial
 	return &trialPlayer{runner, referee.New(o)}
-}
-
-// inMatch reports whether a bot is in an unfinished match.
-func (p *player) inMatch(ctx context.Context, mode, botID string) (bool, error) {
-	for _, l := range p.ladders {
-		if l.Mode() != mode {
-			continue
-		}
-		all, err := l.Unfinished(ctx)
-		return slices.ContainsFunc(all, func(s ladder.Seating) bool {
-			return slices.ContainsFunc(s.Bots, func(e ladder.Entrant) bool { return e.BotID == botID })
-		}), err
-	}
-	return false, nil
 }
 
 // withHouses adds the house bots of trials to the bots that a referee finds and

@@ -27,6 +27,9 @@ var stored = []struct {
 	{arena.DecodePlayer, arena.PlayerClaimed{Holder: "x", Generation: 2, Host: "red"}, "PlayerClaimed", `{"holder":"x","generation":2,"host":"red"}`},
 	{arena.DecodePlayer, arena.PlayerRenewed{Holder: "x", Generation: 2, Host: "red"}, "PlayerRenewed", `{"holder":"x","generation":2,"host":"red"}`},
 	{arena.DecodePlayer, arena.PlayerReleased{Holder: "x", Generation: 2, Host: "red"}, "PlayerReleased", `{"holder":"x","generation":2,"host":"red"}`},
+	{arena.DecodeMember, arena.MemberSeen{Member: "x", Start: "s", Host: "red", MaxMatches: 9, Running: 2, SeedKeys: []string{"k"}}, "MemberSeen", `{"member":"x","start":"s","host":"red","maxMatches":9,"running":2,"seedKeys":["k"]}`},
+	{arena.DecodeMember, arena.MemberLeft{Member: "x", Start: "s"}, "MemberLeft", `{"member":"x","start":"s"}`},
+	{arena.DecodeAssignments, arena.MatchesAssigned{Generation: 2, Shares: []arena.Share{{Member: "x", Matches: []string{"m"}}}}, "MatchesAssigned", `{"generation":2,"shares":[{"member":"x","matches":["m"]}]}`},
 	{arena.DecodeOperations, arena.DrainStarted{Reason: "why"}, "DrainStarted", `{"reason":"why"}`},
 	{arena.DecodeOperations, arena.DrainEnded{Reason: "why"}, "DrainEnded", `{"reason":"why"}`},
 }
@@ -56,6 +59,8 @@ func TestDecodeRefuses(t *testing.T) {
 		"a player's event as a key's":  {arena.DecodeKeys, "PlayerClaimed", `{}`},
 		"a key's event as a player's":  {arena.DecodePlayer, "SeedKeyAdded", `{}`},
 		"a key's event as an order":    {arena.DecodeOperations, "SeedKeyAdded", `{}`},
+		"a player's event as a member": {arena.DecodeMember, "PlayerClaimed", `{}`},
+		"a heartbeat as an assignment": {arena.DecodeAssignments, "MemberSeen", `{}`},
 		"invalid JSON":                 {arena.DecodePlayer, "PlayerClaimed", `{`},
 		"a short hash":                 {arena.DecodeKeys, "EmailKeyAdded", `{"hash":"01"}`},
 		"a hash in capitals":           {arena.DecodeKeys, "EmailKeyAdded", `{"hash":"AB` + zeros + `"}`},

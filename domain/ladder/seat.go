@@ -13,7 +13,7 @@ import (
 // The sizes of a table (docs/rules.md).
 const (
 	fullTable  = 4
-	smallTable = 3
+	SmallTable = 3 // fewer bots wait
 )
 
 // ErrNoKeys means that a Tick lacks the platform key or the seed key. Match ids
@@ -36,6 +36,7 @@ type Tick struct {
 	SeedKeyID   string
 	SeedKey     []byte
 	Beacon      *beacon.Named // the round that the seeds use; nil without a beacon
+	Tables      int           // seat at most this many tables; 0: no limit
 }
 
 // Seat returns the tables of one tick, in as many TablesSeated events as needed. It
@@ -43,7 +44,8 @@ type Tick struct {
 // duplicates. It sorts the candidates by mu − 3·sigma (highest first), then by
 // registration (oldest first), then by id. It fills tables of 4 from the top. If 3
 // candidates are left over, they form a table too. If fewer are left over, they wait.
-// If Seat seats nobody, it returns no event.
+// If Seat seats nobody, it returns no event. If t.Tables does not suffice for all
+// candidates, Seat considers only those that have waited longest.
 //
 // Each event lists the candidates that Seat considered, so that anyone can repeat the
 // decision. If Seat is called with these candidates and the event's Tick and RestMs,
@@ -54,11 +56,11 @@ func (l Ladder) Seat(candidates []Candidate, t Tick) ([]Event, error) {
 	}
 	t.Now = t.Now.UTC().Truncate(time.Millisecond)
 	t.Rest = t.Rest.Truncate(time.Millisecond)
-	ranked := l.ranked(candidates, t)
+	ranked := l.longestWaiting(l.ranked(candidates, t), t)
 	var events []Event
-	for len(ranked) >= smallTable {
+	for len(ranked) >= SmallTable {
 		n := min(len(ranked), MaxTables*fullTable)
-		if rest := len(ranked) - n; rest < smallTable {
+		if rest := len(ranked) - n; rest < SmallTable {
 			n = len(ranked) // the last event also lists the bots that wait
 		}
 		events = append(events, l.seat(ranked[:n], l.version+uint64(len(events)), t))
@@ -115,6 +117,25 @@ func (l Ladder) ranked(candidates []Candidate, t Tick) []Candidate {
 	return ranked
 }
 
+// longestWaiting returns as many ranked candidates as fit at t.Tables tables: those
+// whose rest ended first. They stay in the same order.
+func (l Ladder) longestWaiting(ranked []Candidate, t Tick) []Candidate {
+	seats := t.Tables * fullTable
+	if t.Tables == 0 || len(ranked) <= seats {
+		return ranked
+	}
+	waiting := slices.Clone(ranked)
+	since := func(c Candidate) time.Time { return l.Bot(c.BotID).RestsUntil(c, t.Rest) }
+	slices.SortStableFunc(waiting, func(a, b Candidate) int {
+		return cmp.Or(since(a).Compare(since(b)), a.Registered.Compare(b.Registered), cmp.Compare(a.BotID, b.BotID))
+	})
+	chosen := make(map[string]bool, seats)
+	for _, c := range waiting[:seats] {
+		chosen[c.BotID] = true
+	}
+	return slices.DeleteFunc(ranked, func(c Candidate) bool { return !chosen[c.BotID] })
+}
+
 // Waiting counts the candidates that are in no match and have rested at a tick, even
 // those that would be left without a table. The candidates must be distinct.
 func (l Ladder) Waiting(candidates []Candidate, t Tick) (n int) {
@@ -151,7 +172,7 @@ func (b Bot) RestsUntil(c Candidate, usual time.Duration) time.Time {
 func tablesOf(ranked []Candidate) [][]string {
 	var tables [][]string
 	for table := range slices.Chunk(ranked, fullTable) {
-		if len(table) < smallTable {
+		if len(table) < SmallTable {
 			break
 		}
 		bots := make([]string, len(table))

@@ -201,12 +201,14 @@ func TestAnEventRepeatsItsSeating(t *testing.T) {
 		}
 		at := tick(noon.Add(time.Duration(rapid.Int64Range(0, int64(20*time.Minute)).Draw(rt, "now"))))
 		at.Beacon = &beacon.Named{Chain: beacon.Quicknet().Hash, Round: 7}
+		at.Tables = rapid.IntRange(0, 10).Draw(rt, "tables")
 		events, err := l.Seat(candidates, at)
 		require.NoError(rt, err)
 		for _, e := range events {
 			stored := e.(TablesSeated)
 			require.Equal(rt, at.Beacon, stored.Beacon)
 			again := at
+			again.Tables = 0 // the event does not show the limit
 			again.Now, again.Rest = stored.Tick, time.Duration(stored.RestMs)*time.Millisecond
 			repeated, err := l.Seat(stored.Candidates, again)
 			require.NoError(rt, err)
@@ -214,6 +216,27 @@ func TestAnEventRepeatsItsSeating(t *testing.T) {
 			l = Evolve(l, e, noon)
 		}
 	})
+}
+
+// If not all bots can be seated, those that have waited longest get the tables, and
+// their ratings decide who plays with whom.
+func TestLimitedSeatingPrefersTheLongestWaits(t *testing.T) {
+	l := given(seated("m1", "a", "b", "c", "d"), rated("m1", "a", "b", "c", "d"), seated("m2", "e", "f", "g", "h"), rated("m2", "e", "f", "g", "h"))
+	later := tick(noon.Add(time.Hour))
+	all := registered("a", "b", "c", "d", "e", "f", "g", "h", "new")
+	for limit, want := range map[int][][]string{
+		0: {{"a", "e", "b", "f"}, {"c", "g", "d", "h"}},
+		1: {{"a", "b", "c", "new"}},
+		2: {{"a", "e", "b", "f"}, {"c", "g", "d", "new"}},
+		3: {{"a", "e", "b", "f"}, {"c", "g", "d", "h"}},
+	} {
+		later.Tables = limit
+		events, err := l.Seat(all, later)
+		require.NoError(t, err)
+		require.Equal(t, want, tablesIn(events), limit)
+		listed := len(events[0].(TablesSeated).Candidates)
+		require.Equal(t, map[int]int{0: 9, 1: 4, 2: 8, 3: 9}[limit], listed, limit)
+	}
 }
 
 // Candidates that get no table are the last ones in an event's list.

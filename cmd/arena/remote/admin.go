@@ -117,6 +117,6 @@ func (adminStatus) Run(ctx context.Context, s *session) error {
 		if st.Since != nil {
 			draining += fmt.Sprintf(", since %s: %s", st.Since.Format(time.RFC3339), client.OneLine(st.Reason))
 		}
-		fmt.Fprintf(w, "plays\t%s\nmatches running\t%d\ndraining\t%s\nseed key\t%s\n", yesNo[st.Plays], st.Running, draining, st.SeedKey)
+		fmt.Fprintf(w, "plays\t%s\nseats tables\t%s\nmatches running\t%d\ndraining\t%s\nseed key\t%s\n", yesNo[st.Plays], yesNo[st.Seats], st.Running, draining, st.SeedKey)
 	})
 }

@@ -1,0 +1,183 @@
+package membership
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"hexarena/domain/arena"
+	"hexarena/domain/ladder"
+	"hexarena/eventstore"
+)
+
+// readTime limits how long playMine reads the ladders.
+const readTime = 15 * time.Second
+
+// assignTries limits how often Assign decides again because another process has stored
+// assignments.
+const assignTries = 10
+
+// playAssigned passes the matches of this process to the referee until ctx ends. While
+// the gate is closed, the matches may belong to another member, so it waits.
+func (m *Members) playAssigned(ctx context.Context) {
+	ticker := time.NewTicker(m.o.Retry)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.play:
+		case <-ticker.C:
+		}
+		if m.gate.closed() != nil {
+			continue // opening the gate wakes this loop
+		}
+		if err := m.playMine(ctx); err != nil && ctx.Err() == nil {
+			m.o.Logger.Warn("could not read the unfinished matches; retrying", "error", err)
+			signalAfter(ctx, m.play)
+		}
+	}
+}
+
+// signalAfter waits for retryAfter, and then adds a value to a channel.
+func signalAfter(ctx context.Context, c chan struct{}) {
+	if eventstore.Sleep(ctx, retryAfter) == nil {
+		signal(c)
+	}
+}
+
+// playMine reads the assignments before the ladders, so that the ladders include all
+// matches of the assignments.
+func (m *Members) playMine(ctx context.Context) error {
+	m.mu.Lock()
+	assigned, referee := m.assigned, m.referee
+	m.mu.Unlock()
+	if len(assigned.Matches(m.o.Member)) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	unfinished, err := m.o.Unfinished(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range unfinished {
+		if assigned.MemberOf(s.MatchID) == m.o.Member {
+			referee.Play(s)
+		}
+	}
+	return nil
+}
+
+// Watch calls assign immediately, and each time that a member comes or goes, until ctx
+// ends. If assign fails, Watch calls it again.
+func (m *Members) Watch(ctx context.Context, assign func(context.Context) error) {
+	for {
+		if err := assign(ctx); err != nil && ctx.Err() == nil {
+			m.o.Logger.Warn("could not assign the matches; retrying", "error", err)
+			signalAfter(ctx, m.assign)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.assign:
+		}
+	}
+}
+
+// Assign divides the unfinished matches among the members. It stores new assignments
+// only if a match gets another member. generation is the lease under which this process
+// seats. If holdsBack returns true for a match that is not assigned yet, the match waits
+// for a later call.
+func (m *Members) Assign(ctx context.Context, generation uint64, holdsBack func(ladder.Seating) bool) error {
+	if err := m.assigning.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("wait for another assignment: %w", err)
+	}
+	defer m.assigning.Release(1)
+	for try := 1; ; try++ {
+		err := m.tryToAssign(ctx, generation, holdsBack)
+		if !eventstore.IsWrongVersion(err) || try == assignTries {
+			return err
+		}
+	}
+}
+
+func (m *Members) tryToAssign(ctx context.Context, generation uint64, holdsBack func(ladder.Seating) bool) error {
+	before, expected, err := m.currentAssignments(ctx)
+	if err != nil {
+		return err
+	}
+	seatings, err := m.o.Unfinished(ctx)
+	if err != nil {
+		return err
+	}
+	var unfinished []arena.Unfinished
+	for _, s := range seatings {
+		if before.MemberOf(s.MatchID) != "" || !holdsBack(s) {
+			unfinished = append(unfinished, arena.Unfinished{ID: s.MatchID, SeedKey: s.SeedKey})
+		}
+	}
+	m.mu.Lock()
+	m.unfinished = unfinished
+	alive := m.alive()
+	m.mu.Unlock()
+	events, err := before.Assign(generation, alive, unfinished)
+	if err != nil {
+		return err
+	}
+	m.reportKeyless(alive, unfinished)
+	if len(events) == 0 {
+		return nil
+	}
+	return m.storeAssignments(ctx, expected, events[0])
+}
+
+// reportKeyless logs the matches that no member can play.
+func (m *Members) reportKeyless(alive []arena.MemberSeen, unfinished []arena.Unfinished) {
+	if len(alive) == 0 {
+		return
+	}
+	for _, u := range unfinished {
+		if !slices.ContainsFunc(alive, func(s arena.MemberSeen) bool { return slices.Contains(s.SeedKeys, u.SeedKey) }) {
+			m.o.Logger.Warn("a match waits: no process that plays has its seed key", "match", u.ID, "seedKey", u.SeedKey)
+		}
+	}
+}
+
+// currentAssignments reads the assignments, and returns the revision at which to append.
+func (m *Members) currentAssignments(ctx context.Context) (arena.Assignments, eventstore.Expected, error) {
+	r, found, err := m.last(ctx, arena.AssignmentsStream)
+	if err != nil || !found {
+		return arena.Assignments{}, eventstore.NoStream, err
+	}
+	a, err := kindOfAssignments.Fold(arena.Assignments{}, r)
+	return a, eventstore.At(r.Revision), err
+}
+
+func (m *Members) storeAssignments(ctx context.Context, expected eventstore.Expected, e arena.Event) error {
+	if expected == eventstore.NoStream {
+		if err := m.keepOnlyLast(ctx, arena.AssignmentsStream); err != nil {
+			return err
+		}
+	}
+	encoded, err := m.encode(e)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, eventstore.AttemptTime)
+	defer cancel()
+	appended, err := m.o.Log.Append(ctx, arena.AssignmentsStream, expected, encoded)
+	if err != nil {
+		return fmt.Errorf("append to %s: %w", arena.AssignmentsStream, err)
+	}
+	return m.apply(eventstore.Recorded{Event: encoded, Stream: arena.AssignmentsStream, Revision: appended.Revision})
+}
+
+// Free returns how many more matches with a certain seed key the members can take. It
+// counts the matches that the last call of Assign has read.
+func (m *Members) Free(seedKey string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.assigned.Free(m.alive(), m.unfinished, seedKey)
+}

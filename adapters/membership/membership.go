@@ -1,0 +1,194 @@
+// Package membership divides the matches among the processes that play on one log
+// (docs/adr/0052-processes-share-the-matches.md). Each of these processes is a member.
+// It sends heartbeats, follows those of the others, and plays the matches that the
+// newest assignment gives to it. Create a [Members], pass [Members.Gate] to the referee,
+// call [Members.Run] while the process plays, and [Members.Leave] after that. The
+// process that seats tables also calls [Members.Watch] and [Members.Assign].
+//
+// The package does not know which process may seat, or how a match is played.
+package membership
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/semaphore"
+
+	"hexarena/domain/arena"
+	"hexarena/domain/ladder"
+	"hexarena/eventstore"
+)
+
+const (
+	beatEvery  = 5 * time.Second
+	missedMost = 3                // a member is gone after this many heartbeats of the observer
+	gateTime   = 10 * time.Second // how long the gate stays open after the start of the last stored heartbeat; a member that is gone sent its last heartbeat at least this long ago
+	lateBeat   = 3 * beatEvery / 2
+	retryAfter = time.Second
+)
+
+// Referee plays matches.
+type Referee interface {
+	// Play starts or resumes a match in the background. It ignores matches that are
+	// already being played.
+	Play(s ladder.Seating)
+	// StopMatch stops playing a match.
+	StopMatch(matchID string)
+	// Matches returns the ids of the matches that are being played.
+	Matches() []string
+}
+
+// Options configure a Members. All fields are required.
+type Options struct {
+	Log        eventstore.Log
+	Member     string          // the id of this process's data folder
+	Host       string          // the name of the machine, for display only
+	MaxMatches int             // how many matches this process takes
+	SeedKeys   func() []string // ids of the unpublished seed keys that this process has
+	// Unfinished reads the ladders, and returns the unfinished matches of all modes.
+	Unfinished func(ctx context.Context) ([]ladder.Seating, error)
+	Retry      time.Duration // time between two attempts to play a match that could not be played
+	Logger     *slog.Logger
+}
+
+// Members knows the processes that play, and which matches each of them plays. It is
+// safe for concurrent use.
+//
+// No process trusts the clock of another process. An observer counts its own
+// heartbeats: it considers a member gone if three of them have come back through its
+// subscription since the member's last heartbeat. While the log is unavailable, they do
+// not come back, so an outage is never mistaken for the end of a process. If the
+// observer's heartbeats were interrupted, it starts counting again.
+//
+// A member that was paused or cut off may be gone for the others without knowing it. So
+// its gate closes before the others can consider it gone: gateTime after the start of
+// its last stored heartbeat. It then stores a heartbeat and reads the newest assignment
+// before it opens the gate again. If it appends to a match before that, the match's
+// revision protects the match: the next member has claimed it.
+type Members struct {
+	o         Options
+	start     string // the id of this start of the process
+	gate      *gate
+	play      chan struct{} // has a value if the matches of this process may have changed
+	assign    chan struct{} // has a value if the matches may have to be assigned again
+	handovers atomic.Uint64
+
+	assigning *semaphore.Weighted // held while matches are assigned; unlike with a mutex, a caller stops waiting when its context ends
+
+	mu         sync.Mutex // guards the fields below
+	referee    Referee    // nil before Run
+	left       bool
+	others     map[string]*member // the other members that are not gone, by id
+	assigned   arena.Assignments
+	newest     eventstore.Recorded // the event that contains these assignments; without a type before the first one
+	unfinished []arena.Unfinished  // as Assign last read them
+
+	subscribed  time.Time // when the subscription began
+	resubscribe func()    // ends the subscription; never nil
+	pending     uuid.UUID // the newest heartbeat of this process
+	stored      time.Time // the start of the newest stored heartbeat
+	back        time.Time // when a heartbeat last came back, or when the subscription began
+}
+
+// member is another process that plays.
+type member struct {
+	arena.MemberSeen
+	at     time.Time // when its last heartbeat arrived
+	missed int       // how many heartbeats of this process have come back since then
+}
+
+// New returns a Members that does not take part yet.
+func New(o Options) *Members {
+	return &Members{
+		o: o, start: uuid.NewString(), gate: newGate(), play: make(chan struct{}, 1), assign: make(chan struct{}, 1),
+		assigning: semaphore.NewWeighted(1), others: map[string]*member{}, resubscribe: func() {},
+	}
+}
+
+// Gate returns nil while this process may call bots. Otherwise, it returns a channel
+// that is closed when the gate opens.
+func (m *Members) Gate() <-chan struct{} { return m.gate.closed() }
+
+// Handovers returns how many matches this process has taken over from other members.
+func (m *Members) Handovers() uint64 { return m.handovers.Load() }
+
+// Alive returns the members that are not gone, in no particular order.
+func (m *Members) Alive() []arena.MemberSeen {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.alive()
+}
+
+func (m *Members) alive() (list []arena.MemberSeen) {
+	if !m.left {
+		list = append(list, m.myself())
+	}
+	for _, other := range m.others {
+		list = append(list, other.MemberSeen)
+	}
+	return list
+}
+
+// myself returns the next heartbeat of this process. The caller must hold m.mu.
+func (m *Members) myself() arena.MemberSeen {
+	e := arena.MemberSeen{
+		Member: m.o.Member, Start: m.start, Host: m.o.Host, MaxMatches: m.o.MaxMatches, SeedKeys: append([]string{}, m.o.SeedKeys()...),
+	}
+	if m.referee != nil {
+		e.Running = len(m.referee.Matches())
+	}
+	return e
+}
+
+// Run takes part until ctx ends: it sends heartbeats, follows the other members, and
+// passes the matches of this process to the referee. It retries while the log is
+// unavailable.
+func (m *Members) Run(ctx context.Context, r Referee) {
+	m.mu.Lock()
+	m.referee = r
+	m.mu.Unlock()
+	var all sync.WaitGroup
+	all.Go(func() { m.follow(ctx) })
+	all.Go(func() { m.beat(ctx) })
+	all.Go(func() { m.playAssigned(ctx) })
+	all.Wait()
+}
+
+// Leave tells the other members that this process has stopped its matches. Call it after
+// Run has returned. After that, Assign gives the matches of this process to others.
+func (m *Members) Leave(ctx context.Context) error {
+	m.gate.close()
+	m.mu.Lock()
+	m.left = true
+	m.mu.Unlock()
+	encoded, err := m.encode(arena.MemberLeft{Member: m.o.Member, Start: m.start})
+	if err != nil {
+		return err
+	}
+	return eventstore.Retry(ctx, func() error {
+		ctx, cancel := context.WithTimeout(ctx, eventstore.AttemptTime)
+		defer cancel()
+		_, err := m.o.Log.Append(ctx, m.stream(), eventstore.Any, encoded)
+		return err
+	})
+}
+
+func (m *Members) stream() eventstore.StreamID {
+	return eventstore.StreamID(arena.MemberStream(m.o.Member))
+}
+
+func (m *Members) encode(e arena.Event) (eventstore.Event, error) {
+	return eventstore.Encode(e, eventstore.Metadata{At: time.Now(), Correlation: m.o.Member})
+}
+
+// signal adds a value to a channel unless it already has one.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,391 @@
+package membership_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/arena"
+	"hexarena/eventstore"
+	"hexarena/eventstore/logtest"
+)
+
+// One process alone plays everything at once. It stores one heartbeat every 5 s, and one
+// assignment for each tick that seats tables.
+func TestOneProcessPlaysEverything(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		f.seat("old")
+		began := time.Now()
+		a := f.start("a", 10)
+		a.seats(1)
+		require.Equal(t, []string{"old"}, a.Matches())
+		require.True(t, a.mayCallBots())
+		require.Zero(t, time.Since(began))
+		later(time.Second)
+		for range 10 {
+			a.tick()
+		}
+		require.Equal(t, 1, f.stored("MatchesAssigned"))
+		f.seat("new", "newer")
+		a.tick()
+		require.Equal(t, []string{"new", "newer", "old"}, a.Matches())
+		require.Equal(t, 2, f.stored("MatchesAssigned"))
+		require.Equal(t, 7, a.Free("k1"))
+		require.Zero(t, a.Free("k2"))
+		later(99 * time.Second)
+		require.Equal(t, 21, f.stored("MemberSeen"))
+		require.Zero(t, a.Handovers())
+
+		n := 0
+		for r, err := range f.log.Read(f.t.Context(), "arena-member-a", 0, eventstore.ReadOptions{}) {
+			require.NoError(t, err)
+			seen, err := arena.DecodeMember(r.Type, r.Data)
+			require.NoError(t, err)
+			require.Equal(t, 3, seen.(arena.MemberSeen).Running)
+			n++
+		}
+		require.Equal(t, 1, n, "$maxCount is 1")
+	})
+}
+
+// A new process gets new matches at once, and no match that another process plays.
+func TestNewProcessGetsNewMatches(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		a := f.start("a", 10)
+		a.seats(1)
+		f.seat(numbered(4)...)
+		a.tick()
+		b := f.start("b", 10)
+		require.Equal(t, 16, a.Free("k1"))
+		require.Empty(t, b.Matches())
+		f.seat("x", "y", "z")
+		a.tick()
+		require.Equal(t, []string{"x", "y", "z"}, b.Matches())
+		require.Equal(t, numbered(4), a.Matches())
+		f.seat("held back")
+		a.tick()
+		require.NotContains(t, append(a.Matches(), b.Matches()...), "held back")
+	})
+}
+
+// A process dies at any time after its last heartbeat. Its matches go to the others 10
+// to 15 s after that heartbeat, and each of them to only one process.
+func TestMatchesOfADeadProcessContinue(t *testing.T) {
+	for _, after := range []time.Duration{0, time.Millisecond, time.Second, 2500 * time.Millisecond, 4999 * time.Millisecond} {
+		t.Run(after.String(), func(t *testing.T) {
+			withFixture(t, func(f *fixture) {
+				a := f.start("a", 10)
+				later(700 * time.Millisecond)
+				b := f.start("b", 10)
+				later(1700 * time.Millisecond)
+				c := f.start("c", 10)
+				a.seats(1)
+				f.seat(numbered(12)...)
+				a.tick()
+				for _, p := range []*process{a, b, c} {
+					require.Len(t, p.Matches(), 4)
+				}
+				later(20*time.Second + after - 1700*time.Millisecond) // b has just sent a heartbeat, if after is 0
+				b.stop()
+				took := f.until(time.Minute, "the matches continue", func() bool { return len(a.Matches())+len(c.Matches()) == 12 })
+				require.GreaterOrEqual(t, took+after, 10*time.Second)
+				require.LessOrEqual(t, took+after, 15*time.Second+10*time.Millisecond)
+				require.Len(t, a.Matches(), 6)
+				require.EqualValues(t, 4, a.Handovers()+c.Handovers())
+				require.NotContains(t, a.lines.String(), `gone" member=c`)
+			})
+		})
+	}
+}
+
+// The process that seats dies. The next one judges the dead one's matches by its own
+// heartbeats.
+func TestNextSeatingProcessContinuesTheMatches(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		a, b := f.start("a", 10), f.start("b", 10)
+		a.seats(1)
+		f.seat(numbered(6)...)
+		a.tick()
+		a.stop()
+		later(15 * time.Second)
+		b.seats(2)
+		require.Equal(t, numbered(6), b.Matches())
+		require.EqualValues(t, 3, b.Handovers())
+
+		a = f.start("a", 10) // takes part again, but does not seat
+		require.Empty(t, a.Matches())
+		a.generation = 1
+		f.seat("new")
+		require.ErrorIs(t, a.divide(f.t.Context()), arena.ErrNotPlaying, "its lease was replaced")
+		b.tick()
+		require.Equal(t, []string{"new"}, a.Matches())
+	})
+}
+
+// A process that starts on the same data folder again continues its matches at once.
+func TestRestartContinuesItsMatches(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		a, b := f.start("a", 10), f.start("b", 10)
+		a.seats(1)
+		f.seat(numbered(6)...)
+		a.tick()
+		mine := b.Matches()
+		require.Len(t, mine, 3)
+		later(7 * time.Second)
+		b.stop()
+		later(7 * time.Second)
+		b = f.start("b", 10)
+		require.Equal(t, mine, b.Matches())
+		later(time.Minute)
+		require.Equal(t, 1, f.stored("MatchesAssigned"))
+		require.Zero(t, b.Handovers())
+	})
+}
+
+// A new process that knows nobody waits before it takes the matches of a process that
+// may still be alive.
+func TestUnknownMemberIsJudgedLikeOthers(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		a := f.start("a", 10)
+		a.seats(1)
+		f.seat(numbered(2)...)
+		a.tick()
+		later(time.Hour)
+		a.stop()
+		b := f.start("b", 10)
+		b.seats(2)
+		require.Empty(t, b.Matches())
+		took := f.until(time.Minute, "the matches continue", func() bool { return len(b.Matches()) == 2 })
+		require.GreaterOrEqual(t, took, 10*time.Second)
+		require.LessOrEqual(t, took, 16*time.Second)
+	})
+}
+
+func TestProcessThatLeavesHandsOverAtOnce(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		a, b, c := f.start("a", 10), f.start("b", 10), f.start("c", 10)
+		a.seats(1)
+		f.seat(numbered(9)...)
+		a.tick()
+		began := time.Now()
+		b.stop()
+		require.NoError(t, b.Leave(f.t.Context()))
+		require.False(t, b.mayCallBots())
+		synctest.Wait()
+		require.Zero(t, time.Since(began))
+		require.Len(t, append(a.Matches(), c.Matches()...), 9)
+
+		// The process that seats assigns its own matches to the others.
+		a.stop()
+		require.NoError(t, a.Leave(f.t.Context()))
+		require.NoError(t, a.divide(f.t.Context()))
+		synctest.Wait()
+		require.Equal(t, numbered(9), c.Matches())
+		require.Zero(t, time.Since(began))
+
+		// The last process keeps its matches for its next start. Another process may take
+		// them at once.
+		c.stop()
+		require.NoError(t, c.Leave(f.t.Context()))
+		c.generation = 2
+		require.NoError(t, c.divide(f.t.Context()))
+		require.Len(t, f.assigned()["c"], 9)
+		d := f.start("d", 10)
+		d.seats(3)
+		require.Equal(t, numbered(9), d.Matches())
+		require.Zero(t, time.Since(began))
+	})
+}
+
+// While the log is unavailable, nobody is judged: neither during nor after the outage.
+func TestOutageJudgesNobody(t *testing.T) {
+	for name, cut := range map[string]int{"one process": 1, "all processes": 3} {
+		t.Run(name, func(t *testing.T) {
+			withFixture(t, func(f *fixture) {
+				a := f.start("a", 10)
+				later(600 * time.Millisecond)
+				b := f.start("b", 10)
+				later(600 * time.Millisecond)
+				c := f.start("c", 10)
+				a.seats(1)
+				f.seat(numbered(9)...)
+				a.tick()
+				all := []*process{a, b, c}
+				for _, outage := range []time.Duration{time.Second, 9 * time.Second, 14 * time.Second, time.Minute, time.Hour} {
+					for _, p := range all[:cut] { // a observes the others
+						p.log.away.Store(true)
+					}
+					later(outage)
+					for _, p := range all[:cut] {
+						p.log.away.Store(false)
+					}
+					later(time.Minute)
+					require.NotContains(t, a.lines.String(), "a member is gone", outage)
+					require.Len(t, a.Alive(), 3, outage)
+				}
+				require.Equal(t, 1, f.stored("MatchesAssigned"))
+				for _, p := range all {
+					require.True(t, p.mayCallBots())
+					require.Len(t, p.Matches(), 3)
+				}
+			})
+		})
+	}
+}
+
+// A process that is cut off from the log stops calling bots before the others take its
+// matches. When the log is back, it first stops these matches.
+func TestProcessThatIsCutOffStopsCallingBots(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		a := f.start("a", 10)
+		later(1300 * time.Millisecond)
+		b := f.start("b", 10)
+		a.seats(1)
+		f.seat(numbered(4)...)
+		a.tick()
+		later(20 * time.Second)
+		b.log.away.Store(true)
+		closed := f.until(time.Minute, "the gate is closed", func() bool { return !b.mayCallBots() })
+		require.LessOrEqual(t, closed, 10*time.Second)
+		require.Len(t, a.Matches(), 2, "the others wait until the gate is closed")
+		f.until(time.Minute, "the matches continue", func() bool { return len(a.Matches()) == 4 })
+		require.Len(t, b.Matches(), 2, "it does not know yet")
+		require.False(t, b.mayCallBots())
+		later(time.Hour)
+
+		b.log.away.Store(false)
+		f.until(time.Minute, "the gate is open", func() bool {
+			if b.mayCallBots() {
+				require.Empty(t, b.Matches(), "it stops the matches before it opens the gate")
+			}
+			return b.mayCallBots()
+		})
+		f.seat("new")
+		f.until(10*time.Second, "the process is known again", func() bool { return len(a.Alive()) == 2 })
+		a.tick()
+		require.Equal(t, []string{"new"}, b.Matches())
+	})
+}
+
+// A paused process runs again after the others have taken its matches.
+func TestPausedProcessStopsItsMatchesFirst(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		a := f.start("a", 10)
+		later(2100 * time.Millisecond)
+		b := f.start("b", 10)
+		a.seats(1)
+		f.seat(numbered(4)...)
+		a.tick()
+		later(11 * time.Second)
+		thaw := b.log.freeze()
+		later(20 * time.Second)
+		require.False(t, b.mayCallBots())
+		require.Len(t, a.Matches(), 4)
+		opened := b.Gate()
+		go func() {
+			<-opened
+			assert.Empty(t, b.Matches())
+		}()
+		thaw()
+		f.until(time.Minute, "the gate is open", b.mayCallBots)
+		require.Empty(t, b.Matches())
+		later(time.Minute)
+		require.Len(t, a.Alive(), 2)
+		require.Empty(t, b.Matches())
+	})
+}
+
+// A paused process that nobody has replaced continues.
+func TestPausedProcessContinues(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		a := f.start("a", 10)
+		a.seats(1)
+		f.seat(numbered(4)...)
+		a.tick()
+		thaw := a.log.freeze()
+		later(time.Hour)
+		require.False(t, a.mayCallBots())
+		thaw()
+		f.until(10*time.Second, "the gate is open", a.mayCallBots)
+		require.Equal(t, numbered(4), a.Matches())
+		for _, id := range numbered(4) {
+			require.Equal(t, 1, a.began[id])
+		}
+	})
+}
+
+// A subscription that delivers nothing is replaced. The death of another process in the
+// meantime is noticed.
+func TestSilentSubscriptionIsReplaced(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		a := f.start("a", 10)
+		later(1700 * time.Millisecond)
+		b := f.start("b", 10)
+		a.seats(1)
+		f.seat(numbered(4)...)
+		a.tick()
+		later(20 * time.Second)
+		a.log.silent.Store(true)
+		b.stop()
+		took := f.until(time.Minute, "the matches continue", func() bool { return len(a.Matches()) == 4 })
+		require.LessOrEqual(t, took, 30*time.Second)
+		require.Contains(t, a.lines.String(), "silent")
+
+		c := f.start("c", 10)
+		a.log.silent.Store(true)
+		later(5 * time.Minute)
+		require.Len(t, a.Alive(), 2, "c is alive")
+		require.True(t, c.mayCallBots())
+	})
+}
+
+// The log stores heartbeats and assignments, but their acknowledgements are lost.
+func TestLostAcknowledgements(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		log := logtest.NewFaulty(f.log)
+		for nth := range 60 {
+			if nth%3 > 0 {
+				log.FailAppend(nth, logtest.StoredAnyway)
+			}
+		}
+		a := f.startOn(log, "a", 10)
+		b := f.start("b", 10)
+		a.seats(1)
+		f.seat(numbered(4)...)
+		for range 10 {
+			_ = a.divide(f.t.Context()) // may fail; the next tick retries
+			later(10 * time.Second)
+			require.Len(t, a.Alive(), 2)
+		}
+		require.Len(t, a.Matches(), 2)
+		require.Len(t, b.Matches(), 2)
+		require.Equal(t, 1, f.stored("MatchesAssigned"))
+		require.True(t, a.mayCallBots())
+	})
+}
+
+// Two processes assign at the same time. The one with the later lease prevails.
+func TestConcurrentAssignments(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		faulty := logtest.NewFaulty(f.log)
+		a := f.startOn(faulty, "a", 10)
+		b := f.start("b", 10)
+		a.generation, b.generation = 1, 2
+		later(7 * time.Second) // each process has seen the other
+		f.seat(numbered(4)...)
+		faulty.BeforeAppend(faulty.Appends()+1, func() { require.NoError(t, b.divide(context.Background())) })
+		require.ErrorIs(t, a.divide(f.t.Context()), arena.ErrNotPlaying)
+		synctest.Wait()
+		require.Len(t, a.Matches(), 2)
+		require.Len(t, b.Matches(), 2)
+		f.end("match-00")
+		require.NoError(t, b.divide(f.t.Context()))
+		require.Equal(t, 1, f.stored("MatchesAssigned"), "a match that has ended changes nothing")
+		require.True(t, slices.Contains(append(f.assigned()["a"], f.assigned()["b"]...), "match-00"))
+	})
+}

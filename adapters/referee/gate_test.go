@@ -1,0 +1,227 @@
+package referee
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/match"
+	"hexarena/eventstore"
+)
+
+// fakeGate is a gate that a test opens and closes.
+type fakeGate struct {
+	mu     sync.Mutex
+	opened chan struct{} // nil while the gate is open
+}
+
+func (g *fakeGate) state() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.opened
+}
+
+func (g *fakeGate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.opened = make(chan struct{})
+}
+
+func (g *fakeGate) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	close(g.opened)
+	g.opened = nil
+}
+
+// closeFor closes the gate for some time, after the requests of the current batch have
+// been sent.
+func (g *fakeGate) closeFor(d time.Duration) {
+	time.AfterFunc(think/3, func() {
+		if g.state() == nil {
+			g.close()
+			time.AfterFunc(d, g.open)
+		}
+	})
+}
+
+// gated gives the fixture a gate. Bots fail the test if they are dialed or asked while
+// the gate is closed. The function then() is called for each request.
+func gated(f *fixture, then func(g *fakeGate, c call) bool) *fakeGate {
+	g := &fakeGate{}
+	f.gate = g.state
+	for _, b := range f.bots {
+		b.refuse = func(context.Context, int) error {
+			require.Nil(f.t, g.state(), "dialed while the gate is closed")
+			return nil
+		}
+		b.script = func(c call) bool { return then(g, c) }
+	}
+	return g
+}
+
+// The gate is closed for an hour again and again. This changes neither the match nor its
+// clocks.
+func TestClosedGateCostsNothing(t *testing.T) {
+	want, clocks := uninterrupted(t, 3)
+	withFixture(t, 3, func(f *fixture) {
+		closed := 0
+		gated(f, func(g *fakeGate, c call) bool {
+			if c.ID%50 == 0 {
+				closed++
+				g.closeFor(time.Hour) // while the bot thinks
+			}
+			return false
+		})
+		f.run()
+		require.Positive(t, closed)
+		requireSame(t, want, f.history())
+		require.Equal(t, []int{0, 0, 0}, f.strikes())
+		for seat, used := range f.clocks() {
+			require.InDelta(t, clocks[seat], used, float64(closed)*float64(beatEvery.Milliseconds()))
+		}
+	})
+}
+
+// A bot does not answer while the gate is closed, and then answers in time by the
+// referee's clock.
+func TestClosedGateStopsTheClockOfADecision(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		gated(f, func(g *fakeGate, c call) bool {
+			if c.nth != 3 {
+				return false
+			}
+			g.closeFor(time.Hour)
+			c.answer(time.Hour+4*time.Second, f.legal.answer(c.ID))
+			return true
+		})
+		f.run()
+		require.Equal(t, []int{0, 0, 0}, f.strikes())
+		require.Less(t, f.playedMs(), (10 * time.Minute).Milliseconds())
+	})
+}
+
+// The line breaks while the gate is closed. The referee dials again only after the gate
+// has opened, and the decision that waits for the line has its full time.
+func TestClosedGateDelaysTheRedial(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		broken := false
+		gated(f, func(g *fakeGate, c call) bool {
+			if c.nth == 3 && !broken {
+				broken = true
+				g.closeFor(time.Hour)
+				c.answer(think, f.legal.answer(c.ID))
+				c.line.sends(2*think, "", match.CauseDropped)
+				return true
+			}
+			return false
+		})
+		f.run()
+		require.True(t, broken)
+		require.Equal(t, []int{0, 0, 0}, f.strikes())
+	})
+}
+
+// While the gate is closed, the match goes to another referee. The first one sends
+// nothing anymore.
+func TestStoppedMatchSendsNothingAfterTheGateOpens(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		asked := 0 // bots are asked one after another during setup
+		g := gated(f, func(g *fakeGate, c call) bool {
+			asked++
+			if asked == 10 {
+				time.AfterFunc(think/3, g.close)
+			}
+			return false
+		})
+		r := f.referee("player")
+		r.Play(f.seating())
+		<-time.After(time.Minute)
+		before := asked
+		require.Equal(t, []string{testMatch}, r.Matches())
+		r.StopMatch("another match")
+		r.StopMatch(testMatch)
+		g.open()
+		r.Wait()
+		require.Equal(t, before, asked)
+		require.Empty(t, r.Matches())
+		require.Empty(t, f.ladder.finished)
+		for _, b := range f.bots {
+			require.Equal(t, 1, b.lines[0].closed)
+		}
+
+		f.play() // the referee may play the match again later
+		require.Len(t, f.ladder.finished, 1)
+		require.Equal(t, []int{0, 0, 0}, f.strikes())
+	})
+}
+
+// An operator's order stays in effect if the match goes to another referee.
+func TestStopMatchDoesNotStopAnAbort(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		slowly(f, 4*time.Second)
+		var r *Referee
+		f.log.fault = func(a attempted) (eventstore.Appended, error) {
+			if a.has(match.Aborted{}) {
+				r.StopMatch(testMatch)
+			}
+			return a.store()
+		}
+		r = f.referee("player")
+		r.Play(f.seating())
+		<-time.After(10 * time.Second)
+		require.NoError(t, r.Abort(f.t.Context(), f.seating(), order))
+		requireAborted(t, f)
+	})
+}
+
+// A referee counts the appends that another referee's claim rejects.
+func TestFencedAppendsAreCounted(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		slowly(f, time.Second)
+		old := f.referee("old")
+		old.Play(f.seating())
+		<-time.After(10*time.Second + time.Millisecond)
+		next := f.referee("next")
+		next.Play(f.seating())
+		old.Wait()
+		require.EqualValues(t, 1, old.Fenced())
+		next.Wait()
+		require.Zero(t, next.Fenced())
+		require.Len(t, f.ladder.finished, 1)
+	})
+}
+
+// A match is not claimed while the gate is closed, unless an operator aborts it.
+func TestClosedGateDelaysTheClaim(t *testing.T) {
+	for name, aborted := range map[string]bool{"resumed": false, "aborted": true} {
+		t.Run(name, func(t *testing.T) {
+			withFixture(t, 3, func(f *fixture) {
+				slowly(f, time.Second)
+				first := f.referee("first")
+				first.Play(f.seating())
+				<-time.After(10 * time.Second)
+				require.NoError(t, first.Stop(f.t.Context()))
+				g := &fakeGate{}
+				g.close()
+				f.gate = g.state
+				next := f.referee("next")
+				next.Play(f.seating())
+				<-time.After(time.Hour)
+				require.Empty(t, only[match.Claimed](f.events()))
+				if aborted {
+					require.NoError(t, next.Abort(f.t.Context(), f.seating(), order))
+					requireAborted(t, f)
+					return
+				}
+				g.open()
+				next.Wait()
+				require.Len(t, only[match.Claimed](f.events()), 1)
+				require.Equal(t, []int{0, 0, 0}, f.strikes())
+			})
+		})
+	}
+}

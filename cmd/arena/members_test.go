@@ -1,0 +1,367 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	domain "hexarena/domain/arena"
+	"hexarena/domain/match"
+	"hexarena/eventstore"
+	"hexarena/eventstore/esdb"
+	"hexarena/eventstore/logtest"
+	"hexarena/eventstore/logtest/outage"
+)
+
+// These are the longest times until a match continues on another process.
+const (
+	gracefulHandover = 2 * time.Second
+	killedHandover   = 20 * time.Second
+)
+
+// fleet is several arenas that play on one node. Each of them reaches the node through a
+// proxy of its own.
+type fleet struct {
+	t       *testing.T
+	node    *nodeProcess
+	log     eventstore.Log
+	arenas  []*testArena
+	proxies []*outage.Proxy
+	players []*testBot
+
+	mu       sync.Mutex
+	upgrades map[string][]time.Time // by match
+	faults   []handover
+}
+
+// handover is the end of a process, and the matches that it played.
+type handover struct {
+	at      time.Time
+	matches []string
+}
+
+// newFleet starts a node and n arenas. The bots take the given time for each answer.
+func newFleet(t *testing.T, n, bots int, think time.Duration) *fleet {
+	data := t.TempDir()
+	f := &fleet{t: t, node: newNodeProcessIn(t, filepath.Join(data, "node")), upgrades: map[string][]time.Time{}}
+	log, err := esdb.Open(f.node.connection(), slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = log.Close() })
+	f.log = log
+	for range n {
+		proxy := outage.New(t, f.node.proxy.Target())
+		a := newTestArena(t, quick...)
+		a.flags = append(a.flags, "--eventstore", "esdb://"+proxy.Address()+"?tls=false",
+			"--secrets", filepath.Join(data, "secrets.json"), "--mail", "file:"+filepath.Join(data, "mail"))
+		a.start()
+		f.arenas, f.proxies = append(f.arenas, a), append(f.proxies, proxy)
+	}
+	first := *f.arenas[0]
+	first.data = data // contains the emails
+	f.players = goodPlayers(t, bots, &eventTrigger{})
+	for _, p := range f.players {
+		p.upgrade = f.upgraded
+		p.hold = func(*match.Request) { pause(think) }
+	}
+	first.join(f.players...)
+	for _, a := range f.arenas {
+		a.owners = first.owners
+	}
+	return f
+}
+
+func (f *fleet) upgraded(h http.Header) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	id := h.Get("x-arena-match")
+	f.upgrades[id] = append(f.upgrades[id], time.Now())
+}
+
+// member returns the id under which an arena takes part.
+func (f *fleet) member(i int) string {
+	id, err := os.ReadFile(filepath.Join(f.arenas[i].data, "player.id"))
+	require.NoError(f.t, err)
+	return strings.TrimSpace(string(id))
+}
+
+// shares returns the newest assignments.
+func (f *fleet) shares() map[string][]string {
+	shares := map[string][]string{}
+	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
+	defer cancel()
+	for r, err := range f.log.Read(ctx, domain.AssignmentsStream, 0, eventstore.ReadOptions{}) {
+		require.NoError(f.t, err)
+		e, err := domain.DecodeAssignments(r.Type, r.Data)
+		require.NoError(f.t, err)
+		for _, s := range e.(domain.MatchesAssigned).Shares {
+			shares[s.Member] = s.Matches
+		}
+	}
+	return shares
+}
+
+// seats returns the number of the arena that holds the lease.
+func (f *fleet) seats() int {
+	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
+	defer cancel()
+	for r, err := range f.log.Read(ctx, domain.PlayerStream, 0, eventstore.ReadOptions{}) {
+		require.NoError(f.t, err)
+		e, err := domain.DecodePlayer(r.Type, r.Data)
+		require.NoError(f.t, err)
+		holder := domain.EvolvePlayer(domain.Player{}, e, time.Time{}).Holder
+		for i := range f.arenas {
+			if f.member(i) == holder {
+				return i
+			}
+		}
+	}
+	require.Fail(f.t, "nobody seats")
+	return -1
+}
+
+// running returns the matches that an arena is playing: they are assigned to it and
+// their bots have been dialed. Some of them may just have ended.
+func (f *fleet) running(i int) (list []string) {
+	assigned := f.shares()[f.member(i)]
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, id := range assigned {
+		if len(f.upgrades[id]) > 0 {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
+// fails records that an arena ends now.
+func (f *fleet) fails(i int, end func()) handover {
+	h := handover{matches: f.running(i)}
+	end()
+	h.at = time.Now()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.faults = append(f.faults, h)
+	return h
+}
+
+// resumed returns how long each match of a handover waited for its next dial. Matches
+// that ended at the same time as the process are missing.
+func (f *fleet) resumed(h handover) (waits []time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, id := range h.matches {
+		if i := slices.IndexFunc(f.upgrades[id], func(at time.Time) bool { return at.After(h.at) }); i >= 0 {
+			waits = append(waits, f.upgrades[id][i].Sub(h.at))
+		}
+	}
+	return waits
+}
+
+// undisturbed reports whether no other process ended within killedHandover after a
+// handover began.
+func (f *fleet) undisturbed(h handover) bool {
+	return !slices.ContainsFunc(f.faults, func(other handover) bool {
+		return other.at.After(h.at) && other.at.Sub(h.at) < killedHandover
+	})
+}
+
+// awaitShare waits until an arena plays at least one match.
+func (f *fleet) awaitShare(i int) {
+	eventually(f.t, fmt.Sprintf("arena %d plays", i), func() bool { return len(f.running(i)) > 0 })
+}
+
+// awaitMoved waits until no match that is running belongs to an arena.
+func (f *fleet) awaitMoved(i int) {
+	eventually(f.t, fmt.Sprintf("the matches of arena %d move", i), func() bool { return len(f.running(i)) == 0 })
+}
+
+// settle lets all matches end, stops everything, and checks the log and the bots'
+// memories.
+func (f *fleet) settle() (rated, compared, claims int) {
+	last := f.arenas[0]
+	for _, o := range last.owners {
+		o.Base = last.base()
+	}
+	last.retire()
+	last.finish(0)
+	for _, a := range f.arenas[1:] {
+		a.stop()
+	}
+	s := &testArena{t: f.t, data: filepath.Dir(f.node.data), arena: last.arena, owners: last.owners, flags: last.flags}
+	c := f.node.settle(s)
+	compared, claims = c.audit(f.t, f.players)
+	stale := 0
+	for _, p := range f.players {
+		for _, m := range p.games {
+			stale += m.stale
+		}
+	}
+	require.Zero(f.t, stale, "requests from a process that no longer plays the match")
+	return len(c.order), compared, claims
+}
+
+// report prints the times of handovers, and requires that they are short.
+func report(t *testing.T, what string, waits []time.Duration, most time.Duration) {
+	t.Helper()
+	require.NotEmpty(t, waits, what)
+	slices.Sort(waits)
+	p99 := waits[(len(waits)*99+99)/100-1]
+	t.Logf("%s: %d matches continued on another process; median %v, p99 %v, max %v", what, len(waits),
+		waits[len(waits)/2].Round(time.Millisecond), p99.Round(time.Millisecond), waits[len(waits)-1].Round(time.Millisecond))
+	require.LessOrEqual(t, p99, most, what)
+}
+
+// Three arenas share the matches. The one that seats is killed while another one is
+// paused for 20 s. The third one continues all matches. Then it stops gracefully, and
+// the paused one continues them.
+func TestProcessesShareTheMatches(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 3, 12, 20*time.Millisecond)
+	for i := range f.arenas {
+		f.awaitShare(i)
+	}
+	dead := f.seats()
+	paused, left := (dead+1)%3, (dead+2)%3
+	stopped := f.fails(paused, func() { f.arenas[paused].arena.signal(syscall.SIGSTOP) })
+	ended := time.Now()
+	killed := f.fails(dead, f.arenas[dead].arena.kill)
+	f.awaitMoved(dead)
+	f.awaitMoved(paused)
+	pause(killedHandover - time.Since(ended))
+	f.arenas[paused].arena.signal(syscall.SIGCONT)
+	f.awaitShare(paused)
+	graceful := f.fails(left, func() { f.arenas[left].arena.signal(syscall.SIGTERM) })
+	<-f.arenas[left].arena.exited
+	f.awaitMoved(left)
+	for _, i := range []int{dead, left} {
+		f.arenas[i].start()
+	}
+	rated, compared, claims := f.settle()
+	report(t, "killed or paused", append(f.resumed(killed), f.resumed(stopped)...), killedHandover)
+	report(t, "stopped gracefully", f.resumed(graceful), gracefulHandover)
+	t.Logf("%d matches rated, %d claims, %d public events equal to those of undisturbed runs", rated, claims, compared)
+}
+
+// Three arenas play 24 matches. Every 5 s, one of them is killed at random. In between,
+// one is paused for 20 s, and one is cut off from the log.
+func TestSoakProcessesShareTheMatches(t *testing.T) {
+	if os.Getenv("ARENA_SOAK") == "" {
+		t.Skip("takes minutes: run make soak")
+	}
+	kills := 50
+	if n := os.Getenv("ARENA_SOAK_KILLS"); n != "" {
+		_, err := fmt.Sscan(n, &kills)
+		require.NoError(t, err)
+	}
+	rng := logtest.Random(t)
+	f := newFleet(t, 3, 96, 250*time.Millisecond)
+	for i := range f.arenas {
+		f.awaitShare(i)
+	}
+	r := &randomFaults{fleet: f, rng: rng, up: []bool{true, true, true}, back: make(chan int, 3)}
+	for n := range kills {
+		switch n {
+		case kills / 3:
+			r.hurt(func(i int) {
+				f.arenas[i].arena.signal(syscall.SIGSTOP)
+				pause(20 * time.Second)
+				f.arenas[i].arena.signal(syscall.SIGCONT)
+			})
+		case 2 * kills / 3:
+			r.hurt(func(i int) {
+				f.proxies[i].Set(outage.BlackHoled)
+				pause(25 * time.Second)
+				f.proxies[i].Set(outage.None)
+			})
+		}
+		r.kill()
+		pause(5 * time.Second)
+	}
+	r.recover()
+	rated, compared, claims := f.settle()
+	var all, undisturbed []time.Duration
+	for _, h := range f.faults {
+		waits := f.resumed(h)
+		all = append(all, waits...)
+		if f.undisturbed(h) {
+			undisturbed = append(undisturbed, waits...)
+		}
+	}
+	report(t, "killed, and perhaps other processes within the next 20 s", all, time.Hour)
+	if len(undisturbed) > 0 {
+		report(t, "killed", undisturbed, killedHandover)
+	}
+	t.Logf("%d kills, %d matches rated, %d claims, %d public events equal to those of undisturbed runs", kills, rated, claims, compared)
+}
+
+// randomFaults kills, pauses and cuts off arenas, but at least one of them always plays.
+type randomFaults struct {
+	*fleet
+	rng  *rand.Rand
+	up   []bool
+	back chan int // numbers of arenas that play again
+	busy sync.WaitGroup
+}
+
+// choose returns an arena that plays, if at least one other arena plays too. Otherwise,
+// it waits.
+func (r *randomFaults) choose() int {
+	for {
+		for done := false; !done; {
+			select {
+			case i := <-r.back:
+				r.up[i] = true
+			default:
+				done = true
+			}
+		}
+		var playing []int
+		for i, up := range r.up {
+			if up {
+				playing = append(playing, i)
+			}
+		}
+		if len(playing) > 1 {
+			i := playing[r.rng.IntN(len(playing))]
+			r.up[i] = false
+			return i
+		}
+		r.up[<-r.back] = true
+	}
+}
+
+// kill kills an arena. A supervisor starts it again, at once or after some time.
+func (r *randomFaults) kill() {
+	i := r.choose()
+	delay := time.Duration(r.rng.IntN(2)) * time.Duration(r.rng.IntN(25_000)) * time.Millisecond
+	r.fails(i, r.arenas[i].arena.kill)
+	r.busy.Go(func() {
+		pause(delay)
+		r.arenas[i].start()
+		r.back <- i
+	})
+}
+
+// hurt calls fault with an arena that plays.
+func (r *randomFaults) hurt(fault func(i int)) {
+	i := r.choose()
+	r.fails(i, func() {})
+	r.busy.Go(func() {
+		fault(i)
+		r.back <- i
+	})
+}
+
+func (r *randomFaults) recover() { r.busy.Wait() }
