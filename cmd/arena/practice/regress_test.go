@@ -346,6 +346,7 @@ func TestMaxDifferentIsAShareOfTheRequests(t *testing.T) {
 
 // Records at an arena are named by their address, or by their id and --arena.
 func TestRecordsOfAnArena(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	text := sampleRecords(t, 1)[0]
 	p, err := readPast(text)
 	require.NoError(t, err)
@@ -367,6 +368,23 @@ func TestRecordsOfAnArena(t *testing.T) {
 	}
 	_, err = callCommand(t.Context(), "regress", "house:random", "--seat", "0", arena.URL+"/matches/00000000"+id[8:])
 	require.ErrorContains(t, err, "the arena returned the record of another match: "+id)
+}
+
+// fork and regress find a match by its id in a folder, as arena view does.
+func TestRecordsInAFolder(t *testing.T) {
+	text := sampleRecords(t, 1)[0]
+	p, err := readPast(text)
+	require.NoError(t, err)
+	id, dir := p.started.MatchID, t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, id+".json"), text, 0o600))
+	where := []string{"--at", "9", "--seat", "0", "--bot", "house:random", "-n", "1", "--seed", "x"}
+	require.Equal(t, id, fork(t, append([]string{id, "--in", dir}, where...)...).Match)
+	require.Equal(t, id, fork(t, append([]string{dir}, where...)...).Match)
+	require.NotEmpty(t, regress(t, "house:random", "--seat", "0", id, "--in", dir).Differences)
+	_, err = callCommand(t.Context(), "regress", "house:random", "--seat", "0", dir, "--in", dir)
+	require.ErrorContains(t, err, "--in needs the id of a match")
+	_, err = callCommand(t.Context(), append([]string{"fork", dir, "--arena", "http://127.0.0.1:1"}, where...)...)
+	require.ErrorContains(t, err, "--arena needs the id of a match")
 }
 
 // An error in one record does not lose the results of the others.
