@@ -33,7 +33,7 @@ type regressCmd struct {
 	Name         string        `placeholder:"NAME" help:"Your bot in the records, by its name or id (default: the bot with the only decision log)."`
 	Seat         *int          `placeholder:"N" help:"The seat of your bot in the records, instead of --name."`
 	MaxDifferent string        `placeholder:"N|P%" help:"Exit with status 1 if more answers than this are not the same: a number, or a percentage of all requests."`
-	Viewer       string        `placeholder:"URL" help:"Where arena view serves the records, for the links to the differences."`
+	Viewer       string        `placeholder:"URL" help:"Where arena view --listen serves the records, for the links to the differences, such as http://127.0.0.1:8090."`
 	Parallel     int           `help:"How many matches to send at the same time (default: the number of cores)."`
 	Wait         time.Duration `help:"How long to wait for an answer (default: the deadline in the request)."`
 	JSON         bool          `name:"json" help:"Print one JSON object."`
