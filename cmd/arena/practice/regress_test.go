@@ -315,7 +315,7 @@ func TestRegressRejectsWrongArguments(t *testing.T) {
 		`--max-different "-1": want a number`:      {"house:greedy", file, "--seat", "1", "--max-different=-1"},
 		`--max-different "101%": want a number`:    {"house:greedy", file, "--seat", "1", "--max-different", "101%"},
 		"contains no records of matches":           {"house:greedy", t.TempDir(), "--seat", "1"},
-		"neither a match id, nor an address":       {"house:greedy", filepath.Join(dir, "nothing"), "--seat", "1"},
+		"neither a file, nor a folder, nor the id or the address of a match":       {"house:greedy", filepath.Join(dir, "nothing"), "--seat", "1"},
 		"not a record of a match":                  {"house:greedy", writeRecord(t, []byte("{}")), "--seat", "1"},
 		"does not verify: ":                        {"house:greedy", writeRecord(t, []byte(strings.Replace(string(local), `"default":false`, `"default":true`, 1))), "--seat", "1"},
 		"has another request at decision 1":        {"house:greedy", writeRecord(t, []byte(strings.Replace(string(local), `"request":{"id":1,`, `"request":{"id":2,`, 1))), "--name", "random"},
