@@ -312,3 +312,39 @@ func TestServer(t *testing.T) {
 	_, err = Handler(Options{Name: "cheater"})
 	require.ErrorContains(t, err, "greedy, montecarlo, random, search")
 }
+
+// Bots that search play over a socket like all others. A socket belongs to one match, and
+// the search remembers what it saw in it.
+func TestSearchersPlayOverASocket(t *testing.T) {
+	names := []string{"search", "montecarlo", "greedy"}
+	conns := make([]*websocket.Conn, len(names))
+	for seat, name := range names {
+		h, err := Handler(Options{Name: name, Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		srv := httptest.NewServer(h)
+		defer srv.Close()
+		conn, _, err := websocket.Dial(t.Context(), "ws"+strings.TrimPrefix(srv.URL, "http"), nil)
+		require.NoError(t, err)
+		defer conn.CloseNow()
+		conns[seat] = conn
+	}
+	m, _ := matchtest.Start(seed.Seed{1}, len(names))
+	answered := make([]int, len(names))
+	for !m.Over() && min(answered[0], answered[1]) < 50 {
+		var outcomes []match.Outcome
+		for _, d := range m.Asks() {
+			r := m.Request(d)
+			r.DeadlineMs = 60_000
+			require.NoError(t, conns[d.Seat].Write(t.Context(), websocket.MessageText, r.AppendJSON(nil)))
+			_, frame, err := conns[d.Seat].Read(t.Context())
+			require.NoError(t, err)
+			outcomes = append(outcomes, match.Outcome{Decision: d.ID, Frame: frame, Heard: true})
+			answered[d.Seat]++
+		}
+		next, events, err := m.Advance(outcomes)
+		require.NoError(t, err)
+		require.Equal(t, m.Strikes, next.Strikes, "an answer was rejected: %v", events)
+		m = next
+	}
+	require.GreaterOrEqual(t, min(answered[0], answered[1]), 50)
+}

@@ -132,8 +132,15 @@ func (m *Match) Request(d Decision) Request {
 // decision. Every frame counts, even nonsense. The only exception is a late answer to
 // an earlier decision of the same seat.
 func (m *Match) AnswersOpenDecision(seat int, frame []byte) bool {
+	return !IsLate(frame, m.asked[seat].has)
+}
+
+// IsLate reports whether a frame is a late answer to an earlier decision of the same seat.
+// The function closed reports whether the seat had a decision with this id, and it is no
+// longer open.
+func IsLate(frame []byte, closed func(id int) bool) bool {
 	id, _, err := envelope(frame)
-	return err != nil || !m.asked[seat].has(id)
+	return err == nil && closed(id)
 }
 
 // IDOf returns the id in a frame, or 0 if the frame does not have the shape of an

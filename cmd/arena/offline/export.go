@@ -25,6 +25,20 @@ type ExportCmd struct {
 	MatchesPerFile int    `default:"1000" help:"Number of matches in each file."`
 }
 
+// AfterApply rejects the flags about a log together with --records. The flag parser calls
+// it. The environment may still name a log, because other commands need that.
+func (c ExportCmd) AfterApply(call *kong.Context) error {
+	if c.Records == "" {
+		return nil
+	}
+	for _, p := range call.Path {
+		if p.Flag != nil && (p.Flag.Name == "data" || p.Flag.Name == "eventstore") {
+			return fmt.Errorf("--%s cannot be combined with --records: local records are not in a log", p.Flag.Name)
+		}
+	}
+	return nil
+}
+
 // Run runs `arena export`.
 func (c ExportCmd) Run(ctx context.Context, k *kong.Kong) (err error) {
 	log, closeLog, err := c.openLog(ctx, k)

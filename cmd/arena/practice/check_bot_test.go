@@ -1,9 +1,12 @@
 package practice
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,6 +84,45 @@ func TestExampleBotFollowsTheProtocol(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, r.Failed, string(text))
 	require.Zero(t, r.Advice, string(text))
+}
+
+// The sample bots of the kits pass, and reject bad signatures.
+func TestKitsFollowTheProtocol(t *testing.T) {
+	kits, err := filepath.Abs("../../../docs/kits")
+	require.NoError(t, err)
+	cache, err := os.UserCacheDir()
+	require.NoError(t, err)
+	modules := filepath.Join(cache, "hexarena", "npm", "node_modules")
+	for kit, program := range map[string][]string{
+		"python":     {"python3", "sample_bot.py"},
+		"typescript": {"node", "--import", "tsx", "sample_bot.ts"},
+	} {
+		t.Run(kit, func(t *testing.T) {
+			t.Parallel()
+			_, err := exec.LookPath(program[0])
+			if kit == "typescript" {
+				for _, name := range []string{"tsx", "ws"} {
+					_, missing := os.Stat(filepath.Join(modules, name))
+					err = cmp.Or(err, missing)
+				}
+			}
+			if err != nil {
+				require.Empty(t, os.Getenv("CI"), "CI installs what the kits need: make deps")
+				t.Skip("needs the programs and modules of make deps: ", err)
+			}
+			dir := t.TempDir() // a bot writes the secret of its nonces into its folder
+			require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join(kits, kit))))
+			if kit == "typescript" {
+				require.NoError(t, os.RemoveAll(filepath.Join(dir, "node_modules")))
+				require.NoError(t, os.Symlink(modules, filepath.Join(dir, "node_modules")))
+			}
+			r := checkBot(t, "cmd:cd '"+dir+"' && exec "+strings.Join(program, " ")+" {port}")
+			text, err := json.Marshal(r)
+			require.NoError(t, err)
+			require.Zero(t, r.Failed, string(text))
+			require.Zero(t, r.Advice, string(text))
+		})
+	}
 }
 
 func TestCheckBotPrintsTheReport(t *testing.T) {

@@ -44,7 +44,8 @@ func (c *conversation) receive(frame []byte, cause string) {
 	if c.open == 0 {
 		return
 	}
-	if id := match.IDOf(frame); cause == "" && id != c.open && c.asked[id] {
+	closed := func(id int) bool { return id != c.open && c.asked[id] }
+	if cause == "" && match.IsLate(frame, closed) {
 		return
 	}
 	c.open = 0

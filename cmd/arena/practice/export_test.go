@@ -25,6 +25,17 @@ func exportRecords(t *testing.T, args ...string) (string, error) {
 	return runCommand(t.Context(), &cli, append([]string{"export", "--records"}, args...)...)
 }
 
+// Flags that name a log do not fit local records. The environment may name one.
+func TestExportOfRecordsRejectsALog(t *testing.T) {
+	t.Setenv("ARENA_EVENTSTORE", "esdb://127.0.0.1:1")
+	for _, flag := range []string{"--data", "--eventstore"} {
+		_, err := exportRecords(t, t.TempDir(), "--format", "jsonl", "--out", t.TempDir(), flag, "x")
+		require.ErrorContains(t, err, flag+" cannot be combined with --records")
+	}
+	_, err := exportRecords(t, t.TempDir(), "--format", "jsonl", "--out", t.TempDir())
+	require.ErrorContains(t, err, "contains no records of matches")
+}
+
 // ranked is a row of the leaderboard that the recipes print.
 type ranked struct {
 	Name        string

@@ -18,6 +18,7 @@ import (
 
 	"hexarena/adapters/referee"
 	"hexarena/cmd/arena/progress"
+	"hexarena/cmd/arena/records"
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/domain/rating"
@@ -29,19 +30,20 @@ import (
 )
 
 type forkCmd struct {
-	Match      string        `arg:"" placeholder:"MATCH" help:"An ended match: a file with its record, its id, or its URL at an arena."`
+	Match      string        `arg:"" placeholder:"MATCH" help:"An ended match: a file or a folder with its record, its id, or its URL at an arena."`
 	At         int           `required:"" placeholder:"SEQ" help:"The number of an event. The match is played again from the decisions that led to this event."`
 	Seat       []int         `required:"" placeholder:"N" help:"The seat of the bot that --bot names. Repeat both flags for more bots."`
 	Bot        []string      `required:"" sep:"none" placeholder:"BOT" help:"The bot that plays on: a URL, house:NAME for a house bot, or cmd:COMMAND for a program that listens on {port}."`
 	Others     []string      `sep:"none" placeholder:"BOT" help:"The bot at the other seats, or one for each of them, in the order of the seats (default: house:greedy)."`
 	Matches    int           `short:"n" help:"The number of continuations (default: 100, or 1 with --same-chance)."`
 	SameChance bool          `help:"Keep the dice, the deck and the steals of the match, instead of fresh ones in each continuation."`
-	Arena      string        `placeholder:"URL" help:"The arena that has the match, if MATCH is an id (default: the arena you last signed in to, else http://127.0.0.1:8080)."`
 	Parallel   int           `help:"How many continuations to play at the same time (default: the number of cores)."`
 	Decision   time.Duration `help:"Time for one decision (default: that of the mode, 5s or 60s)."`
 	Wall       time.Duration `help:"Playing time after which a continuation is aborted (default: that of the mode, 10m or 180m)."`
 	Seed       string        `help:"Any text, from which the fresh chance follows (default: a random text, which is printed)."`
 	JSON       bool          `name:"json" help:"Print one JSON object."`
+
+	records.Source
 }
 
 // Validate checks the flags. The flag parser calls it.
@@ -63,13 +65,13 @@ func (c *forkCmd) Validate() error {
 			return err
 		}
 	}
-	return nil
+	return c.Check(c.Match)
 }
 
 // Run plays the continuations, and compares them with the match. If ctx ends first, it
 // prints the result of the continuations that have ended.
 func (c *forkCmd) Run(ctx context.Context, k *kong.Kong) error {
-	p, err := onePast(ctx, c.Match, c.Arena)
+	p, err := onePast(ctx, k, c.Source, c.Match)
 	if err != nil {
 		return err
 	}

@@ -4,16 +4,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
-	"net/http"
 	"strings"
 	"time"
 
-	"hexarena/adapters/client"
+	"github.com/alecthomas/kong"
+
 	"hexarena/cmd/arena/records"
-	"hexarena/cmd/arena/remote"
 	"hexarena/cmd/arena/verify"
 	"hexarena/domain/game"
 	"hexarena/domain/ladder"
@@ -104,36 +102,46 @@ func (p *past) checkSeat(seat int) error {
 	return nil
 }
 
-// pasts yields the matches that an argument names: the records in a file, or the match
-// with an id or a URL at an arena.
-func pasts(ctx context.Context, what, arena string) iter.Seq2[*past, error] {
+// pasts yields the matches that an argument names.
+func pasts(ctx context.Context, k *kong.Kong, source records.Source, what string) iter.Seq2[*past, error] {
 	return func(yield func(*past, error) bool) {
-		base, id, err := verify.Locate(what)
-		if err == nil && id != "" {
-			yield(fetchPast(ctx, cmp.Or(base, arena), id))
-			return
-		}
+		found, err := source.Find(ctx, k, what)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		for text, err := range verify.Records(what) {
-			var p *past
+		if found.Path == "" {
+			p, err := readPast(found.Text)
 			if err == nil {
-				if p, err = readPast(text); err != nil {
-					err = fmt.Errorf("%s: %w", what, err)
-				}
+				p.base = found.Base
 			}
-			if !yield(p, err) || err != nil {
-				return
+			yield(p, err)
+			return
+		}
+		files, err := listRecords([]string{found.Path})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, file := range files {
+			for text, err := range verify.Records(file) {
+				var p *past
+				if err == nil {
+					if p, err = readPast(text); err != nil {
+						err = fmt.Errorf("%s: %w", file, err)
+					}
+				}
+				if !yield(p, err) || err != nil {
+					return
+				}
 			}
 		}
 	}
 }
 
 // onePast returns the only match that an argument names.
-func onePast(ctx context.Context, what, arena string) (one *past, err error) {
-	for p, err := range pasts(ctx, what, arena) {
+func onePast(ctx context.Context, k *kong.Kong, source records.Source, what string) (one *past, err error) {
+	for p, err := range pasts(ctx, k, source, what) {
 		switch {
 		case err != nil:
 			return nil, err
@@ -146,30 +154,4 @@ func onePast(ctx context.Context, what, arena string) (one *past, err error) {
 		return nil, fmt.Errorf("%s contains no record", what)
 	}
 	return one, nil
-}
-
-func fetchPast(ctx context.Context, base, id string) (*past, error) {
-	if base == "" {
-		var err error
-		if base, err = remote.LastArena(); err != nil {
-			return nil, err
-		}
-	}
-	c, err := client.New(client.Options{Base: base})
-	if err != nil {
-		return nil, fmt.Errorf("--arena: %w", err)
-	}
-	answer, err := c.Call(ctx, http.MethodGet, "/matches/"+id, nil)
-	if err != nil {
-		return nil, fmt.Errorf("match %s at %s: %w", id, base, err)
-	}
-	p, err := readPast(answer.Body)
-	switch {
-	case err != nil:
-		return nil, err
-	case p.started.MatchID != id:
-		return nil, errors.New("the arena returned the record of another match: " + p.started.MatchID)
-	}
-	p.base = base
-	return p, nil
 }

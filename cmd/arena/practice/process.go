@@ -15,6 +15,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"hexarena/cmd/arena/processgroup"
 )
 
 const (
@@ -116,7 +118,7 @@ func (p *process) memory() (bytes uint64, ok bool) {
 	if g == nil {
 		return 0, false
 	}
-	return groupMemory(g.cmd.Process.Pid)
+	return processgroup.Memory(g.cmd.Process.Pid)
 }
 
 // said describes the program's latest output.
@@ -143,7 +145,7 @@ func (p *process) running() (*program, error) {
 		}
 	}
 	if p.now != nil {
-		endGroup(p.now.cmd, true) // its children may outlive it
+		processgroup.End(p.now.cmd, true) // its children may outlive it
 		p.restarts[p.number].Add(1)
 	}
 	g, err := p.start()
@@ -174,7 +176,7 @@ func (p *process) start() (*program, error) {
 	cmd.Env = append(os.Environ(), // a bot's settings for a real arena would reject a local match
 		"ARENA_PUBLIC_KEY="+base64.StdEncoding.EncodeToString(platformKey.Public().(ed25519.PublicKey)),
 		"ARENA_RECIPIENT="+net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	ownGroup(cmd)
+	processgroup.Own(cmd)
 	if _, err := cmd.StdinPipe(); err != nil { // a program that reads its input learns when this process has ended
 		return nil, err
 	}
@@ -204,14 +206,14 @@ func (p *process) close() {
 }
 
 func (g *program) stop() {
-	endGroup(g.cmd, false)
+	processgroup.End(g.cmd, false)
 	timer := time.NewTimer(stopTime)
 	defer timer.Stop()
 	select {
 	case <-g.exited:
 	case <-timer.C:
 	}
-	endGroup(g.cmd, true) // children may outlive the program
+	processgroup.End(g.cmd, true) // children may outlive the program
 	<-g.exited
 }
 

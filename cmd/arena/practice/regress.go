@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"runtime"
@@ -30,15 +29,16 @@ import (
 
 type regressCmd struct {
 	Bot          string        `arg:"" placeholder:"BOT" help:"The new version of your bot: a URL, house:NAME for a house bot, or cmd:COMMAND for a program that listens on {port}."`
-	Records      []string      `arg:"" placeholder:"RECORD" help:"Ended matches: a file with records, a folder of arena play --out, a match's id, or its URL at an arena."`
+	Records      []string      `arg:"" placeholder:"RECORD" help:"Ended matches: a file or a folder with records, a match's id, or its URL at an arena."`
 	Name         string        `placeholder:"NAME" help:"Your bot in the records, by its name or id (default: the bot with the only decision log)."`
 	Seat         *int          `placeholder:"N" help:"The seat of your bot in the records, instead of --name."`
 	MaxDifferent string        `placeholder:"N|P%" help:"Exit with status 1 if more answers than this are not the same: a number, or a percentage of all requests."`
-	Viewer       string        `placeholder:"URL" help:"Where arena view serves the records, for the links to the differences."`
-	Arena        string        `placeholder:"URL" help:"The arena that has the matches, if you name them by their ids (default: the arena you last signed in to, else http://127.0.0.1:8080)."`
+	Viewer       string        `placeholder:"URL" help:"Where arena view --listen serves the records, for the links to the differences, such as http://127.0.0.1:8090."`
 	Parallel     int           `help:"How many matches to send at the same time (default: the number of cores)."`
 	Wait         time.Duration `help:"How long to wait for an answer (default: the deadline in the request)."`
 	JSON         bool          `name:"json" help:"Print one JSON object."`
+
+	records.Source
 }
 
 // Validate checks the flags. The flag parser calls it.
@@ -52,8 +52,10 @@ func (c *regressCmd) Validate() error {
 	if _, err := c.limit(0); err != nil {
 		return err
 	}
-	_, err := parseBot(c.Bot)
-	return err
+	if _, err := parseBot(c.Bot); err != nil {
+		return err
+	}
+	return c.Check(c.Records...)
 }
 
 // limit returns how many answers may differ. Without the flag, all may.
@@ -91,7 +93,7 @@ func (c *regressCmd) Run(ctx context.Context, k *kong.Kong) error {
 	if err := reachable(ctx, r.bots); err != nil {
 		return err
 	}
-	failed := r.run(ctx, k.Stderr)
+	failed := r.run(ctx, k)
 	report := r.report(failed != nil)
 	if failed != nil && ctx.Err() == nil && report.Records == 0 {
 		return failed
@@ -143,8 +145,8 @@ type regressRun struct {
 }
 
 // run sends the requests of all records.
-func (r *regressRun) run(ctx context.Context, errOut io.Writer) error {
-	p := progress.New(errOut, "records")
+func (r *regressRun) run(ctx context.Context, k *kong.Kong) error {
+	p := progress.New(k.Stderr, "records")
 	defer p.Finish()
 	begun := time.Now()
 	defer func() { r.total.Seconds = time.Since(begun).Seconds() }()
@@ -155,7 +157,7 @@ func (r *regressRun) run(ctx context.Context, errOut io.Writer) error {
 			if n >= len(r.sources) {
 				return false, nil
 			}
-			for one, err := range pasts(ctx, r.sources[n], r.cmd.Arena) {
+			for one, err := range pasts(ctx, k, r.cmd.Source, r.sources[n]) {
 				if err != nil {
 					return true, err
 				}

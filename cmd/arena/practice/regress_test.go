@@ -310,17 +310,17 @@ func TestRegressRejectsWrongArguments(t *testing.T) {
 		"has 0 decision logs, so it does not say which bot is yours": {"house:greedy", file},
 		`the bots are "random", "random 2", "random 3"`:              {"house:greedy", dir},
 		`--name "bob": no bot of match ` + p.started.MatchID:         {"house:greedy", file, "--name", "bob"},
-		"--seat 4: match ":                         {"house:greedy", file, "--seat", "4"},
-		"--name cannot be combined with --seat":    {"house:greedy", file, "--seat", "1", "--name", "a"},
-		`--max-different "-1": want a number`:      {"house:greedy", file, "--seat", "1", "--max-different=-1"},
-		`--max-different "101%": want a number`:    {"house:greedy", file, "--seat", "1", "--max-different", "101%"},
-		"contains no records of matches":           {"house:greedy", t.TempDir(), "--seat", "1"},
-		"neither a match id, nor an address":       {"house:greedy", filepath.Join(dir, "nothing"), "--seat", "1"},
-		"not a record of a match":                  {"house:greedy", writeRecord(t, []byte("{}")), "--seat", "1"},
-		"does not verify: ":                        {"house:greedy", writeRecord(t, []byte(strings.Replace(string(local), `"default":false`, `"default":true`, 1))), "--seat", "1"},
-		"has another request at decision 1":        {"house:greedy", writeRecord(t, []byte(strings.Replace(string(local), `"request":{"id":1,`, `"request":{"id":2,`, 1))), "--name", "random"},
-		"does not accept connections":              {closedPort(t), file, "--seat", "1"},
-		"ended (exit status 7) before it listened": {"cmd:exit 7; {port}", file, "--seat", "1"},
+		"--seat 4: match ":                                                   {"house:greedy", file, "--seat", "4"},
+		"--name cannot be combined with --seat":                              {"house:greedy", file, "--seat", "1", "--name", "a"},
+		`--max-different "-1": want a number`:                                {"house:greedy", file, "--seat", "1", "--max-different=-1"},
+		`--max-different "101%": want a number`:                              {"house:greedy", file, "--seat", "1", "--max-different", "101%"},
+		"contains no records of matches":                                     {"house:greedy", t.TempDir(), "--seat", "1"},
+		"neither a file, nor a folder, nor the id or the address of a match": {"house:greedy", filepath.Join(dir, "nothing"), "--seat", "1"},
+		"not a record of a match":                                            {"house:greedy", writeRecord(t, []byte("{}")), "--seat", "1"},
+		"does not verify: ":                                                  {"house:greedy", writeRecord(t, []byte(strings.Replace(string(local), `"default":false`, `"default":true`, 1))), "--seat", "1"},
+		"has another request at decision 1":                                  {"house:greedy", writeRecord(t, []byte(strings.Replace(string(local), `"request":{"id":1,`, `"request":{"id":2,`, 1))), "--name", "random"},
+		"does not accept connections":                                        {closedPort(t), file, "--seat", "1"},
+		"ended (exit status 7) before it listened":                           {"cmd:exit 7; {port}", file, "--seat", "1"},
 	} {
 		_, err := callCommand(t.Context(), append([]string{"regress"}, args...)...)
 		require.ErrorContains(t, err, want)
@@ -346,6 +346,7 @@ func TestMaxDifferentIsAShareOfTheRequests(t *testing.T) {
 
 // Records at an arena are named by their address, or by their id and --arena.
 func TestRecordsOfAnArena(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	text := sampleRecords(t, 1)[0]
 	p, err := readPast(text)
 	require.NoError(t, err)
@@ -367,6 +368,23 @@ func TestRecordsOfAnArena(t *testing.T) {
 	}
 	_, err = callCommand(t.Context(), "regress", "house:random", "--seat", "0", arena.URL+"/matches/00000000"+id[8:])
 	require.ErrorContains(t, err, "the arena returned the record of another match: "+id)
+}
+
+// fork and regress find a match by its id in a folder, as arena view does.
+func TestRecordsInAFolder(t *testing.T) {
+	text := sampleRecords(t, 1)[0]
+	p, err := readPast(text)
+	require.NoError(t, err)
+	id, dir := p.started.MatchID, t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, id+".json"), text, 0o600))
+	where := []string{"--at", "9", "--seat", "0", "--bot", "house:random", "-n", "1", "--seed", "x"}
+	require.Equal(t, id, fork(t, append([]string{id, "--in", dir}, where...)...).Match)
+	require.Equal(t, id, fork(t, append([]string{dir}, where...)...).Match)
+	require.NotEmpty(t, regress(t, "house:random", "--seat", "0", id, "--in", dir).Differences)
+	_, err = callCommand(t.Context(), "regress", "house:random", "--seat", "0", dir, "--in", dir)
+	require.ErrorContains(t, err, "--in needs the id of a match")
+	_, err = callCommand(t.Context(), append([]string{"fork", dir, "--arena", "http://127.0.0.1:1"}, where...)...)
+	require.ErrorContains(t, err, "--arena needs the id of a match")
 }
 
 // An error in one record does not lose the results of the others.

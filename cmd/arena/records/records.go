@@ -1,5 +1,6 @@
 // Package records reads the records of matches that files contain, such as those that
-// `arena play --out` writes. Open finds the records, and Parse reads and checks one.
+// `arena play --out` writes. Open finds the records, and Parse reads and checks one. Source
+// finds the records that the argument of a command names, and downloads them if needed.
 package records
 
 import (

@@ -18,7 +18,7 @@ import (
 
 // Download holds the flags of commands that read a match from an arena.
 type Download struct {
-	Arena string `placeholder:"URL" help:"Download the match from this arena, with the decision logs of your bots if you are signed in there."`
+	Arena string `placeholder:"URL" help:"The arena that has the match, if you name it by its id (default: the arena you last signed in to, else http://127.0.0.1:8080)."`
 	Key   string `placeholder:"FILE" help:"Private key to sign with, in PEM (default: the key of the last \"keys add\")."`
 	KeyID string `placeholder:"ID" help:"The key's id at the arena (default: the remembered one)."`
 }
@@ -36,14 +36,18 @@ func (d Download) Record(ctx context.Context, k *kong.Kong, id string) ([]byte, 
 	if err != nil {
 		return nil, fmt.Errorf("match %s: %w", client.OneLine(id), err)
 	}
-	var players struct {
+	var head struct {
+		ID      string             `json:"id"`
 		Players []rest.MatchPlayer `json:"players"`
 	}
 	record := map[string]json.RawMessage{}
-	if err := errors.Join(json.Unmarshal(a.Body, &players), json.Unmarshal(a.Body, &record)); err != nil {
+	if err := errors.Join(json.Unmarshal(a.Body, &head), json.Unmarshal(a.Body, &record)); err != nil {
 		return nil, fmt.Errorf("this program cannot read the arena's response: %w", err)
 	}
-	logs, err := s.decisionLogs(ctx, k.Stderr, path, players.Players)
+	if head.ID != id {
+		return nil, fmt.Errorf("match %s: the arena returned the record of another match: %s", client.OneLine(id), client.OneLine(head.ID))
+	}
+	logs, err := s.decisionLogs(ctx, k.Stderr, path, head.Players)
 	if err != nil {
 		return nil, err
 	}

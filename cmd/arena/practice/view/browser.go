@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+
+	"hexarena/cmd/arena/processgroup"
 )
 
 // browserCommand returns the command that opens a page in the browser of an operating
@@ -28,8 +30,15 @@ func openBrowser(url string) {
 	if command == nil {
 		return
 	}
-	cmd := exec.Command(command[0], command[1:]...) //nolint:noctx // the browser outlives this program
-	if cmd.Start() == nil {
+	if cmd := browser(command); cmd.Start() == nil {
 		go func() { _ = cmd.Wait() }()
 	}
+}
+
+// browser returns the process of a browser. It has a group of its own, because otherwise
+// Ctrl-C would end the browser together with this program.
+func browser(command []string) *exec.Cmd {
+	cmd := exec.Command(command[0], command[1:]...) //nolint:noctx // the browser outlives this program
+	processgroup.Own(cmd)
+	return cmd
 }

@@ -7,15 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
-	"path"
-	"path/filepath"
-	"regexp"
-	"strings"
 
 	"github.com/alecthomas/kong"
 	"github.com/mattn/go-isatty"
@@ -23,27 +18,23 @@ import (
 	"hexarena/adapters/web"
 	"hexarena/cmd/arena/listen"
 	"hexarena/cmd/arena/records"
-	"hexarena/cmd/arena/remote"
 )
 
 // Cmd is `arena view`.
 type Cmd struct {
-	What  string `arg:"" placeholder:"FILE|ID|DIR" help:"A file with the record of a match, a folder with records, or the id of a match."`
-	In    string `type:"existingdir" default:"." placeholder:"DIR" help:"Folder in which to look for the match with the given id (default: the working folder)."`
+	What  string `arg:"" placeholder:"FILE|DIR|ID|URL" help:"A file or a folder with records, the id of a match, or its URL at an arena."`
 	Notes string `type:"existingfile" placeholder:"FILE" help:"A file with what your bot noted about its decisions: one JSON object on each line, with match, decision and note."`
 
-	remote.Download
+	records.Source
 	Listen string `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Address of this machine to listen on. Port 0 means a free port."`
 }
-
-var bareID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // Validate checks the flags. The flag parser calls it.
 func (c *Cmd) Validate() error {
 	if !listen.IsLoopback(c.Listen) {
 		return fmt.Errorf("--listen %s: the pages are only for this machine; listen on 127.0.0.1, and forward the port with ssh -L if you are on another machine", c.Listen)
 	}
-	return nil
+	return c.Check(c.What)
 }
 
 // Run serves the pages until ctx ends.
@@ -74,47 +65,14 @@ func (c *Cmd) Run(ctx context.Context, k *kong.Kong) error {
 
 // open finds the records that the argument names.
 func (c *Cmd) open(ctx context.Context, k *kong.Kong) (*records.Set, error) {
-	if _, err := os.Stat(c.What); err == nil {
-		return records.Open(c.What)
-	}
-	if !bareID.MatchString(c.What) {
-		return nil, fmt.Errorf("%q is neither a file, nor a folder, nor the id of a match", c.What)
-	}
-	id := strings.ToLower(c.What)
-	if c.Arena != "" {
-		text, err := c.Record(ctx, k, id)
-		if err != nil {
-			return nil, err
-		}
-		return records.Single(c.Arena, text)
-	}
-	file, err := find(c.In, id)
-	if err != nil {
+	found, err := c.Find(ctx, k, c.What)
+	switch {
+	case err != nil:
 		return nil, err
+	case found.Path != "":
+		return records.Open(found.Path)
 	}
-	return records.Open(file)
-}
-
-// find looks for the record of a match in a folder of records, and in the folders of
-// series inside it.
-func find(dir, id string) (string, error) {
-	var found []string
-	for _, pattern := range []string{"", records.MatchFolder, path.Join("*", records.MatchFolder)} {
-		files, err := fs.Glob(os.DirFS(dir), path.Join(pattern, id+".json"))
-		if err != nil {
-			return "", err
-		}
-		for _, file := range files {
-			found = append(found, filepath.Join(dir, filepath.FromSlash(file)))
-		}
-	}
-	switch len(found) {
-	case 0:
-		return "", fmt.Errorf("the folder %s has no record of match %s; name another folder with --in, or an arena with --arena", dir, id)
-	case 1:
-		return found[0], nil
-	}
-	return "", fmt.Errorf("there are several records of match %s; name one of the files %s", id, strings.Join(found, ", "))
+	return records.Single(found.Base, found.Text)
 }
 
 // serve serves the pages, prints their address and opens the browser.

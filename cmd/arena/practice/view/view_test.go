@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -172,6 +173,26 @@ func TestViewOneMatch(t *testing.T) {
 	require.Contains(t, v.get("/watch/"+m.ID, http.StatusOK), "data-decision")
 }
 
+// A match of an arena can be named by its address, or by its id and --arena. Without a
+// session, it has no decision logs.
+func TestViewMatchOfAnArena(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	_, list := play(t, 3)
+	text, err := json.Marshal(list[0].Match)
+	require.NoError(t, err)
+	arena := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(text) }))
+	t.Cleanup(arena.Close)
+	id := list[0].ID
+	for _, args := range [][]string{{arena.URL + "/watch/" + id}, {arena.URL + "/matches/" + id}, {id, "--arena", arena.URL}} {
+		v := start(t, args...)
+		require.Equal(t, "/watch/"+id, v.path)
+		require.NotContains(t, v.get(v.path, http.StatusOK), "data-decision")
+		require.Contains(t, v.errOut.String(), "without decision logs: not signed in at "+arena.URL)
+	}
+	err = call(t.Context(), io.Discard, io.Discard, "view", arena.URL+"/watch/"+list[1].ID)
+	require.ErrorContains(t, err, "the arena returned the record of another match: "+id)
+}
+
 func TestViewRejectsWhatItCannotShow(t *testing.T) {
 	dir, list := play(t, 3)
 	forged := list[0].Match
@@ -187,15 +208,20 @@ func TestViewRejectsWhatItCannotShow(t *testing.T) {
 		require.NoError(t, os.CopyFS(filepath.Join(twice, name), os.DirFS(dir)))
 	}
 	for want, args := range map[string][]string{
-		`"nothing" is neither a file, nor a folder, nor the id of a match`: {"nothing"},
-		"has no record of match " + forged.ID:                              {forged.ID, "--in", t.TempDir()},
-		"there are several records of match " + forged.ID:                  {forged.ID, "--in", twice},
-		"contains several series; name one of them, such as":               {twice},
-		"contains no records of matches":                                   {t.TempDir()},
-		"the record does not verify: ":                                     {wrong},
-		"not a record of a match":                                          {garbage},
-		"--listen 0.0.0.0:0: the pages are only for this machine":          {dir, "--listen", "0.0.0.0:0"},
-		"--listen: listen tcp":                                             {dir, "--listen", "127.0.0.1:99999"},
+		`"nothing" is neither a file, nor a folder, nor the id or the address of a match`: {"nothing"},
+		"has no record of match " + forged.ID:                                             {forged.ID, "--in", t.TempDir()},
+		"there are several records of match " + forged.ID:                                 {forged.ID, "--in", twice},
+		"contains several series; name one of them, such as":                              {twice},
+		"contains no records of matches":                                                  {t.TempDir()},
+		"the record does not verify: ":                                                    {wrong},
+		"not a record of a match":                                                         {garbage},
+		"--in needs the id of a match":                                                    {dir, "--in", dir},
+		"--arena needs the id of a match":                                                 {dir, "--arena", "http://127.0.0.1:1"},
+		"--key and --key-id need a match at an arena":                                     {dir, "--key", wrong},
+		"--in cannot be combined with --arena":                                            {forged.ID, "--in", dir, "--arena", "http://127.0.0.1:1"},
+		"is not the address of a match":                                                   {"http://127.0.0.1:1/bots"},
+		"--listen 0.0.0.0:0: the pages are only for this machine":                         {dir, "--listen", "0.0.0.0:0"},
+		"--listen: listen tcp":                                                            {dir, "--listen", "127.0.0.1:99999"},
 	} {
 		require.ErrorContains(t, call(t.Context(), io.Discard, io.Discard, append([]string{"view"}, args...)...), want)
 	}

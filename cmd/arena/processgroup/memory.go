@@ -1,4 +1,6 @@
-package practice
+// Package processgroup starts programs in process groups of their own. So a program and
+// its children can be ended together, and Ctrl-C in a terminal does not end them.
+package processgroup
 
 import (
 	"bytes"
@@ -7,9 +9,9 @@ import (
 	"strings"
 )
 
-// groupMemory returns the resident memory of a process group, in bytes. It reads /proc,
+// Memory returns the resident memory of a process group, in bytes. It reads /proc,
 // so ok is false on systems without it. Shared pages count for each process.
-func groupMemory(group int) (total uint64, ok bool) {
+func Memory(group int) (total uint64, ok bool) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return 0, false
