@@ -9,7 +9,9 @@ import (
 	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"hexarena/eventstore/node/record"
@@ -114,6 +116,59 @@ func TestWrongVersionNamesBothGenerationsOfFields(t *testing.T) {
 		require.NotNil(t, got.GetExpectedAny())
 		require.NotNil(t, got.GetAny_20_6_0())
 	})
+}
+
+// The highest revision of all means no_stream in every call. A plain append gets it back
+// in the response to a wrong version. All other calls get no_stream.
+func TestHighestRevisionMeansNoStream(t *testing.T) {
+	const highest = math.MaxUint64
+	f := serve(t)
+	options := func(stream string) *api.AppendReq_Options {
+		return &api.AppendReq_Options{StreamIdentifier: named(stream), ExpectedStreamRevision: &api.AppendReq_Options_Revision{Revision: highest}}
+	}
+	events := fresh(2)
+	stored := f.call(appendMessages(options("s"), events)...).response.GetSuccess()
+	require.EqualValues(t, 1, stored.GetCurrentRevision())
+	require.True(t, proto.Equal(stored, f.call(appendMessages(options("s"), events)...).response.GetSuccess()), "a retry")
+	wrong := f.call(appendMessages(options("s"), fresh(1))...).response.GetWrongExpectedVersion()
+	require.True(t, proto.Equal(&api.AppendResp_WrongExpectedVersion{
+		CurrentRevisionOption_20_6_0:  &api.AppendResp_WrongExpectedVersion_CurrentRevision_20_6_0{CurrentRevision_20_6_0: 1},
+		ExpectedRevisionOption_20_6_0: &api.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{ExpectedRevision_20_6_0: highest},
+		CurrentRevisionOption:         &api.AppendResp_WrongExpectedVersion_CurrentRevision{CurrentRevision: 1},
+		ExpectedRevisionOption:        &api.AppendResp_WrongExpectedVersion_ExpectedRevision{ExpectedRevision: highest},
+	}, wrong), "%v", wrong)
+
+	s := f.batches()
+	batch := func(stream string) *api.BatchAppendReq_Options {
+		return &api.BatchAppendReq_Options{StreamIdentifier: named(stream), ExpectedStreamPosition: &api.BatchAppendReq_Options_StreamPosition{StreamPosition: highest}}
+	}
+	first := s.one(batch("b"), fresh(3)...)
+	require.EqualValues(t, 2, first.GetSuccess().GetCurrentRevision())
+	require.EqualValues(t, uint64(highest), first.GetStreamPosition())
+	detail := refusedWith[*shared.WrongExpectedVersion](t, s.one(batch("b"), fresh(1)...), codes.AlreadyExists, "WrongExpectedVersion")
+	require.EqualValues(t, 2, detail.GetCurrentStreamRevision())
+	require.NotNil(t, detail.GetExpectedNoStream())
+
+	remove := func(stream string) (r reply) {
+		_, err := f.streams.Delete(f.ctx, &api.DeleteReq{Options: &api.DeleteReq_Options{
+			StreamIdentifier: named(stream), ExpectedStreamRevision: &api.DeleteReq_Options_Revision{Revision: highest},
+		}}, grpc.Trailer(&r.trailers))
+		r.code = status.Code(err)
+		return r
+	}
+	requireWrongVersion(t, remove("s"), "s", "-1", "1")
+	f.delete("s", writer.Any)
+	require.Equal(t, codes.OK, remove("s").code, "a soft-deleted stream")
+
+	bury := func(stream string) (r reply) {
+		_, err := f.streams.Tombstone(f.ctx, &api.TombstoneReq{Options: &api.TombstoneReq_Options{
+			StreamIdentifier: named(stream), ExpectedStreamRevision: &api.TombstoneReq_Options_Revision{Revision: highest},
+		}}, grpc.Trailer(&r.trailers))
+		r.code = status.Code(err)
+		return r
+	}
+	requireWrongVersion(t, bury("b"), "b", "-1", "2")
+	require.Equal(t, codes.OK, bury("none").code)
 }
 
 func TestAppendIsAtomic(t *testing.T) {
@@ -238,19 +293,18 @@ func TestAppendRejectsBadCalls(t *testing.T) {
 		return &api.AppendReq{Content: &api.AppendReq_Options_{Options: appendOptions(stream, expected)}}
 	}
 	tests := map[string][]*api.AppendReq{
-		"nothing at all":              {},
-		"events without options":      {event},
-		"options twice":               {options("s", writer.Any), options("s", writer.Any)},
-		"an empty message":            {options("s", writer.Any), {}},
-		"no stream":                   {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{ExpectedStreamRevision: &api.AppendReq_Options_Any{}}}}},
-		"an empty name":               {options("", writer.Any), event},
-		"metadata without a stream":   {options("$$", writer.Any), event},
-		"$all":                        {options("$all", writer.Any), event},
-		"a name that is not UTF-8":    {options("\xff", writer.Any), event},
-		"a name that is too long":     {options(strings.Repeat("x", record.MaxStreamName+1), writer.Any), event},
-		"no expected revision":        {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{StreamIdentifier: named("s")}}}, event},
-		"an impossible revision":      {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{StreamIdentifier: named("s"), ExpectedStreamRevision: &api.AppendReq_Options_Revision{Revision: 1 << 63}}}}, event},
-		"the highest revision of all": {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{StreamIdentifier: named("s"), ExpectedStreamRevision: &api.AppendReq_Options_Revision{Revision: math.MaxUint64}}}}, event},
+		"nothing at all":            {},
+		"events without options":    {event},
+		"options twice":             {options("s", writer.Any), options("s", writer.Any)},
+		"an empty message":          {options("s", writer.Any), {}},
+		"no stream":                 {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{ExpectedStreamRevision: &api.AppendReq_Options_Any{}}}}},
+		"an empty name":             {options("", writer.Any), event},
+		"metadata without a stream": {options("$$", writer.Any), event},
+		"$all":                      {options("$all", writer.Any), event},
+		"a name that is not UTF-8":  {options("\xff", writer.Any), event},
+		"a name that is too long":   {options(strings.Repeat("x", record.MaxStreamName+1), writer.Any), event},
+		"no expected revision":      {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{StreamIdentifier: named("s")}}}, event},
+		"an impossible revision":    {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{StreamIdentifier: named("s"), ExpectedStreamRevision: &api.AppendReq_Options_Revision{Revision: 1 << 63}}}}, event},
 	}
 	for name, messages := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -39,7 +39,8 @@ func (s Writes) Append(call api.Streams_AppendServer) error {
 	if r.Slot, err = s.admission.Enter(call.Context()); err != nil {
 		return err
 	}
-	if err := s.receiveAppend(call, r); err != nil {
+	o, err := s.receiveAppend(call, r)
+	if err != nil {
 		r.Slot.Leave()
 		return err
 	}
@@ -50,16 +51,18 @@ func (s Writes) Append(call api.Streams_AppendServer) error {
 	if err != nil {
 		return err
 	}
-	return call.SendAndClose(appendResponse(r, out))
+	return call.SendAndClose(appendResponse(o, out))
 }
 
-// receiveAppend receives all messages of a call and stores them in a request.
-func (s Writes) receiveAppend(call api.Streams_AppendServer, r *writer.Request) error {
+// receiveAppend receives all messages of a call and stores them in a request. It
+// returns the call's options.
+func (s Writes) receiveAppend(call api.Streams_AppendServer, r *writer.Request) (*api.AppendReq_Options, error) {
 	first, err := call.Recv()
 	if err != nil && !errors.Is(err, io.EOF) {
-		return err
+		return nil, err
 	}
-	refused := readOptions(r, first.GetOptions())
+	o := first.GetOptions()
+	refused := readOptions(r, o)
 	if s.ReadOnly {
 		refused = wire.RefuseAccess()
 	}
@@ -68,9 +71,9 @@ func (s Writes) receiveAppend(call api.Streams_AppendServer, r *writer.Request) 
 		message, err := call.Recv()
 		switch {
 		case errors.Is(err, io.EOF):
-			return refused
+			return o, refused
 		case err != nil:
-			return err
+			return nil, err
 		}
 		event := message.GetProposedMessage()
 		size += eventSize(event)
@@ -81,7 +84,7 @@ func (s Writes) receiveAppend(call api.Streams_AppendServer, r *writer.Request) 
 			refused = r.Slot.Fit(call.Context(), len(r.Events), size)
 		}
 		if refused != nil && size > discarded {
-			return refused
+			return nil, refused
 		}
 	}
 }
@@ -193,16 +196,21 @@ func expectation(o expecting, set bool) (int64, error) {
 
 var errNoExpectation = wire.Invalid("the expected revision is missing")
 
+// exactly reads an exact expected revision. The highest number is -1 to clients with
+// signed revisions, so it means that the stream must not exist.
 func exactly(revision uint64) (int64, error) {
-	if revision > math.MaxInt64 {
+	switch {
+	case revision == math.MaxUint64:
+		return writer.NoStream, nil
+	case revision > math.MaxInt64:
 		return 0, wire.Invalid("no stream has revision %d", revision)
 	}
 	return int64(revision), nil
 }
 
-func appendResponse(r *writer.Request, out writer.Outcome) *api.AppendResp {
+func appendResponse(o *api.AppendReq_Options, out writer.Outcome) *api.AppendResp {
 	if out.Verdict == writer.WrongVersion {
-		return &api.AppendResp{Result: &api.AppendResp_WrongExpectedVersion_{WrongExpectedVersion: wrongVersionResponse(r.Expected, out.Current)}}
+		return &api.AppendResp{Result: &api.AppendResp_WrongExpectedVersion_{WrongExpectedVersion: wrongVersionResponse(o, out.Current)}}
 	}
 	success := &api.AppendResp_Success{
 		CurrentRevisionOption: &api.AppendResp_Success_CurrentRevision{CurrentRevision: uint64(out.Current)},
@@ -219,9 +227,10 @@ func appendResponse(r *writer.Request, out writer.Outcome) *api.AppendResp {
 	return &api.AppendResp{Result: &api.AppendResp_Success_{Success: success}}
 }
 
-// wrongVersionResponse returns a response with both revisions. It sets the fields for
-// clients before version 20.6.1 and the fields for later clients.
-func wrongVersionResponse(expected, current int64) *api.AppendResp_WrongExpectedVersion {
+// wrongVersionResponse returns a response with both revisions: the current one, and the
+// expected one as the client sent it. It sets the fields for clients before version
+// 20.6.1 and the fields for later clients.
+func wrongVersionResponse(o *api.AppendReq_Options, current int64) *api.AppendResp_WrongExpectedVersion {
 	m := &api.AppendResp_WrongExpectedVersion{}
 	empty := &shared.Empty{}
 	if current < 0 {
@@ -231,19 +240,19 @@ func wrongVersionResponse(expected, current int64) *api.AppendResp_WrongExpected
 		m.CurrentRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_CurrentRevision_20_6_0{CurrentRevision_20_6_0: uint64(current)}
 		m.CurrentRevisionOption = &api.AppendResp_WrongExpectedVersion_CurrentRevision{CurrentRevision: uint64(current)}
 	}
-	switch expected {
-	case writer.Any:
+	switch {
+	case o.GetAny() != nil:
 		m.ExpectedRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_Any_20_6_0{Any_20_6_0: empty}
 		m.ExpectedRevisionOption = &api.AppendResp_WrongExpectedVersion_ExpectedAny{ExpectedAny: empty}
-	case writer.StreamExists:
+	case o.GetStreamExists() != nil:
 		m.ExpectedRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_StreamExists_20_6_0{StreamExists_20_6_0: empty}
 		m.ExpectedRevisionOption = &api.AppendResp_WrongExpectedVersion_ExpectedStreamExists{ExpectedStreamExists: empty}
-	case writer.NoStream:
+	case o.GetNoStream() != nil:
 		m.ExpectedRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{ExpectedRevision_20_6_0: math.MaxUint64}
 		m.ExpectedRevisionOption = &api.AppendResp_WrongExpectedVersion_ExpectedNoStream{ExpectedNoStream: empty}
 	default:
-		m.ExpectedRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{ExpectedRevision_20_6_0: uint64(expected)}
-		m.ExpectedRevisionOption = &api.AppendResp_WrongExpectedVersion_ExpectedRevision{ExpectedRevision: uint64(expected)}
+		m.ExpectedRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{ExpectedRevision_20_6_0: o.GetRevision()}
+		m.ExpectedRevisionOption = &api.AppendResp_WrongExpectedVersion_ExpectedRevision{ExpectedRevision: o.GetRevision()}
 	}
 	return m
 }
