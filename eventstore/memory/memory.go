@@ -79,7 +79,7 @@ func (l *Log) store(id eventstore.StreamID, s *stream, events []eventstore.Event
 			Event:    e,
 			Stream:   id,
 			Revision: eventstore.Revision(revision),
-			Position: l.advance(eventstore.AppendBytes([]eventstore.Event{e})),
+			Position: l.advance(e.Bytes()),
 			Created:  now,
 		}
 		s.ids[e.ID] = revision

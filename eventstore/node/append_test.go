@@ -2,6 +2,7 @@ package node
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -202,8 +203,8 @@ func TestEmptyAppend(t *testing.T) {
 	require.Nil(t, f.read(ofStream("s")).messages)
 }
 
-// An append may be up to 1 MiB in size. The size is the data plus the metadata plus
-// twice the length of the types.
+// An append may have up to 1 MiB of data. Metadata and types do not count. Only the size
+// of a message and the node's memory limit them.
 func TestAppendSize(t *testing.T) {
 	f := serve(t)
 	sized := func(data, meta int, kind string) *api.AppendReq_ProposedMessage {
@@ -217,30 +218,59 @@ func TestAppendSize(t *testing.T) {
 		require.Equal(t, []string{"1048576"}, r.trailers.Get("maximum-append-size"))
 	}
 	t.Run("1 MiB is accepted", func(t *testing.T) {
-		f.in(t).must("s", writer.Any, sized(wire.MaxAppend-100-2*4, 100, "Type"))
+		f.in(t).must("s", writer.Any, sized(wire.MaxAppend, 0, "Type"))
 	})
 	t.Run("one more byte of data is rejected", func(t *testing.T) {
-		refused(t, f.in(t).append("s", writer.Any, sized(wire.MaxAppend-100-2*4+1, 100, "Type")))
+		refused(t, f.in(t).append("s", writer.Any, sized(wire.MaxAppend+1, 0, "Type")))
 	})
-	t.Run("one more byte of metadata or type is rejected", func(t *testing.T) {
-		refused(t, f.in(t).append("s", writer.Any, sized(wire.MaxAppend-100-2*4, 101, "Type")))
-		refused(t, f.in(t).append("s", writer.Any, sized(wire.MaxAppend-100-2*4, 100, "Types")))
-	})
-	t.Run("a type counts as UTF-16", func(t *testing.T) {
-		f.in(t).must("s", writer.Any, sized(wire.MaxAppend-2*3, 0, "é𝄞"))
-		refused(t, f.in(t).append("s", writer.Any, sized(wire.MaxAppend-2*3+1, 0, "é𝄞")))
+	t.Run("metadata and types do not count", func(t *testing.T) {
+		f.in(t).must("s", writer.Any, sized(wire.MaxAppend, 9<<20, strings.Repeat("é𝄞", 1000)), sized(0, 9<<20, "T"))
 	})
 	t.Run("all events of a call count", func(t *testing.T) {
-		half := wire.MaxAppend/2 - 8
+		const half = wire.MaxAppend / 2
 		f.in(t).must("t", writer.Any, sized(half, 0, "Type"), sized(half, 0, "Type"))
-		refused(t, f.in(t).append("t", writer.Any, sized(half, 0, "Type"), sized(half, 1, "Type")))
+		refused(t, f.in(t).append("t", writer.Any, sized(half, 0, "Type"), sized(half+1, 0, "Type")))
 	})
 	t.Run("a client that sends much more gets the error", func(t *testing.T) {
-		refused(t, f.in(t).append("s", writer.Any, sized(wire.MaxAppend, 0, "T"), sized(8<<20, 0, "T"), sized(8<<20, 0, "T")))
+		refused(t, f.in(t).append("s", writer.Any, sized(wire.MaxAppend+1, 0, "T"), sized(8<<20, 0, "T"), sized(8<<20, 0, "T")))
 	})
 	t.Run("a message over the receive limit", func(t *testing.T) {
 		require.Equal(t, codes.ResourceExhausted, f.in(t).append("s", writer.Any, sized(receiveStreams, 0, "T")).code)
 	})
+	t.Run("more metadata than an append may use in memory", func(t *testing.T) {
+		var events []*api.AppendReq_ProposedMessage
+		for size := 0; size < writer.MaxMemory; size += 15 << 20 {
+			events = append(events, sized(0, 15<<20, "T"))
+		}
+		r := f.in(t).append("much", writer.Any, events...)
+		require.Equal(t, codes.ResourceExhausted, r.code)
+		require.Contains(t, r.message, "larger than max")
+	})
+	t.Run("batches", func(t *testing.T) {
+		s := f.in(t).batches()
+		m := s.one(batchOptions("b", writer.Any), sized(wire.MaxAppend, 9<<20, "Type"), sized(0, 5<<20, "T"))
+		require.NotNil(t, m.GetSuccess(), "%v", m.GetError())
+		exceeded := refusedWith[*shared.MaximumAppendSizeExceeded](t, s.one(batchOptions("b", writer.Any), sized(wire.MaxAppend+1, 0, "Type")), codes.InvalidArgument, "MaximumAppendSizeExceeded")
+		require.EqualValues(t, wire.MaxAppend, exceeded.GetMaxAppendSize())
+	})
+}
+
+// The option MaxAppendSize changes the limit of Append and BatchAppend.
+func TestMaxAppendSize(t *testing.T) {
+	sized := func(data int) *api.AppendReq_ProposedMessage {
+		return wireEvent("T", uuid.New(), strings.Repeat("d", data))
+	}
+	for _, limit := range []int{1, 100, 8 << 20} {
+		f := serve(t, Options{MaxAppendSize: limit})
+		f.must("s", writer.Any, sized(limit))
+		r := f.append("s", writer.Any, sized(limit), sized(1))
+		require.Equal(t, codes.InvalidArgument, r.code)
+		require.Equal(t, []string{strconv.Itoa(limit)}, r.trailers.Get("maximum-append-size"))
+		s := f.batches()
+		require.NotNil(t, s.one(batchOptions("s", writer.Any), sized(limit)).GetSuccess())
+		exceeded := refusedWith[*shared.MaximumAppendSizeExceeded](t, s.one(batchOptions("s", writer.Any), sized(limit+1)), codes.InvalidArgument, "MaximumAppendSizeExceeded")
+		require.EqualValues(t, limit, exceeded.GetMaxAppendSize())
+	}
 }
 
 // An event needs a type, a content type and an id.

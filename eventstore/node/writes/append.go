@@ -23,13 +23,18 @@ const discarded = 32 << 20
 type Writes struct {
 	*writer.Writer
 	ReadOnly   bool // reject every call
+	maxAppend  int  // bytes of data in one append
 	admission  *writer.Admission
 	batchCalls chan struct{} // holds one element for each open BatchAppend call
 }
 
-// New returns a Writes that passes requests to w.
-func New(w *writer.Writer) Writes {
-	return Writes{Writer: w, admission: writer.NewAdmission(w.Life), batchCalls: make(chan struct{}, batchCalls)}
+// New returns a Writes that passes requests to w. The parameter maxAppend limits the data
+// of one append, in bytes.
+func New(w *writer.Writer, maxAppend int) Writes {
+	return Writes{
+		Writer: w, maxAppend: maxAppend,
+		admission: writer.NewAdmission(w.Life), batchCalls: make(chan struct{}, batchCalls),
+	}
 }
 
 // Append receives events and appends them to a stream.
@@ -66,7 +71,7 @@ func (s Writes) receiveAppend(call api.Streams_AppendServer, r *writer.Request) 
 	if s.ReadOnly {
 		refused = wire.RefuseAccess()
 	}
-	size := 0
+	var size appendSize
 	for {
 		message, err := call.Recv()
 		switch {
@@ -76,14 +81,14 @@ func (s Writes) receiveAppend(call api.Streams_AppendServer, r *writer.Request) 
 			return nil, err
 		}
 		event := message.GetProposedMessage()
-		size += eventSize(event)
+		size.add(event)
 		if refused == nil {
-			refused = propose(r, message, event, size)
+			refused = s.propose(r, message, event, size)
 		}
 		if refused == nil {
-			refused = r.Slot.Fit(call.Context(), len(r.Events), size)
+			refused = r.Slot.Fit(call.Context(), len(r.Events), size.all)
 		}
-		if refused != nil && size > discarded {
+		if refused != nil && size.all > discarded {
 			return nil, refused
 		}
 	}
@@ -103,12 +108,12 @@ func readOptions(r *writer.Request, o *api.AppendReq_Options) (err error) {
 
 // propose adds one event to a request. The parameter size is the size of all events
 // so far.
-func propose(r *writer.Request, message *api.AppendReq, event *api.AppendReq_ProposedMessage, size int) error {
+func (s Writes) propose(r *writer.Request, message *api.AppendReq, event *api.AppendReq_ProposedMessage, size appendSize) error {
 	if event == nil {
 		return wire.Invalid("an append must have its options once and then only events, not %T", message.GetContent())
 	}
-	if size > wire.MaxAppend {
-		return wire.RefuseSize()
+	if err := s.checkSize(size); err != nil {
+		return err
 	}
 	e, err := newProposed(event)
 	r.Events = append(r.Events, e)
@@ -142,21 +147,29 @@ func newProposed(m proposed) (writer.Proposed, error) {
 	}, err
 }
 
-func eventSize(m proposed) int {
-	return len(m.GetData()) + len(m.GetCustomMetadata()) + 2*utf16Len(m.GetMetadata()[wire.MetaType])
+// appendSize is the size of the events of one append, in bytes.
+type appendSize struct {
+	events int
+	data   int // this counts for the client
+	all    int // data, metadata and types: this uses memory
 }
 
-// utf16Len returns a text's length in UTF-16 code units, because EventStoreDB counts
-// these.
-func utf16Len(text string) int {
-	n := 0
-	for _, c := range text {
-		n++
-		if c > math.MaxUint16 {
-			n++
-		}
+func (s *appendSize) add(m proposed) {
+	s.events++
+	s.data += len(m.GetData())
+	s.all += len(m.GetData()) + len(m.GetCustomMetadata()) + len(m.GetMetadata()[wire.MetaType])
+}
+
+// checkSize rejects an append with too much data, or with so many events and so much
+// metadata that it does not fit into memory.
+func (s Writes) checkSize(size appendSize) error {
+	if size.data > s.maxAppend {
+		return wire.RefuseSize(s.maxAppend)
 	}
-	return n
+	if memory := writer.Memory(size.events, size.all); memory > writer.MaxMemory {
+		return wire.RefuseMemory(memory, writer.MaxMemory)
+	}
+	return nil
 }
 
 // writableName reads a stream's name and rejects link streams, because clients may not
