@@ -11,15 +11,19 @@ import (
 // MaxAppendBytes is the maximum size of one append, as counted by AppendBytes.
 const MaxAppendBytes = 1 << 20
 
-// AppendBytes returns the size of an append as EventStoreDB counts it: the data,
-// the metadata, and twice the length of the type names.
+// AppendBytes returns the size of an append as EventStoreDB counts it: only the data
+// counts. A log limits metadata only by the size of a message.
 func AppendBytes(events []Event) int {
 	n := 0
 	for _, e := range events {
-		n += len(e.Data) + len(e.Metadata) + 2*len(e.Type)
+		n += len(e.Data)
 	}
 	return n
 }
+
+// Bytes returns roughly how much memory the event uses: its data, its metadata, and
+// twice its type.
+func (e Event) Bytes() int { return len(e.Data) + len(e.Metadata) + 2*len(e.Type) }
 
 // CheckAppend returns an error for an append that no log accepts, so that an
 // implementation does not have to send it. It rejects an append without events,

@@ -17,7 +17,8 @@ var appendCases = []conformanceCase{
 	{"append/one call is atomic", "Append: one call stores all events or none", atomic},
 	{"append/stored as given", "Positions and reads: a stored event has its data, metadata, id and creation time", storedAsGiven},
 	{"append/positions increase", "Positions and reads: positions strictly increase; an append returns the position of its last event", positionsIncrease},
-	{"append/at most 1 MiB", "Append: at most 1 MiB per call, data + metadata + 2 × type length", sizeLimit},
+	{"append/at most 1 MiB", "Append: at most 1 MiB of data per call", sizeLimit},
+	{"append/metadata does not count", "Append: the size of an append counts neither metadata nor types", sizeOfMetadata},
 	{"append/names of streams", "Append: any text can be the name of a stream", namesOfStreams},
 	{"append/invalid appends are rejected", "Append: an empty type or a nil id is rejected", invalidAppends},
 }
@@ -112,6 +113,23 @@ func sizeLimit(f *fixture) {
 	stored := f.read(s, 0, eventstore.ReadOptions{})
 	require.Equal(f.t, ids(events), recordedIDs(stored))
 	require.True(f.t, bytes.Equal(events[2].Data, stored[2].Data))
+}
+
+// sizeOfMetadata appends data of the maximum size, with much more metadata.
+func sizeOfMetadata(f *fixture) {
+	s := f.stream()
+	events := f.events(3)
+	text := func(n int) []byte { return append(append([]byte{'"'}, bytes.Repeat([]byte("m"), n-2)...), '"') }
+	events[0].Data = text(eventstore.MaxAppendBytes - eventstore.AppendBytes(events[1:]))
+	for i := range events {
+		events[i].Metadata, events[i].Type = text(1_000_000), strings.Repeat("Long", 50)
+	}
+	f.append(s, eventstore.NoStream, events...)
+	stored := f.read(s, 0, eventstore.ReadOptions{})
+	require.Equal(f.t, ids(events), recordedIDs(stored))
+	for i, r := range stored {
+		require.True(f.t, bytes.Equal(events[i].Metadata, r.Metadata), i)
+	}
 }
 
 // namesOfStreams uses stream names that a server might mistake for each other.

@@ -13,6 +13,8 @@ var retryCases = []conformanceCase{
 	{"retry/a known id at the current revision", "Append, idempotence: if expected = current, an event with a known id is stored as new", knownIDAtCurrent},
 	{"retry/any and exists", "Append, idempotence: with any and stream_exists, the first id decides", retryByID},
 	{"retry/any, known and unknown ids", "Append, idempotence: if the first id is known, the stream must contain all the others", retryMixed},
+	{"retry/any, known ids in any order", "Append, idempotence: with any and stream_exists, known ids may come in any order and repeatedly", retryAnyOrder},
+	{"retry/any, an id that is stored twice", "Append, idempotence: with any and stream_exists, the answer is the first revision of the last id", retryStoredTwice},
 	{"retry/an id of another stream", "Append, idempotence: an id known only from another stream is new", idElsewhere},
 }
 
@@ -77,6 +79,42 @@ func retryMixed(f *fixture) {
 	f.refused(s, eventstore.Any, eventstore.At(1), events[0], unknown[0])
 	require.EqualValues(f.t, 3, f.append(s, eventstore.Any, unknown[0], events[0]).Revision, "an unknown first id makes the whole append new")
 	require.Len(f.t, f.read(s, 0, eventstore.ReadOptions{}), 4)
+}
+
+func retryAnyOrder(f *fixture) {
+	for _, expected := range []eventstore.Expected{eventstore.Any, eventstore.Exists} {
+		s := f.stream()
+		f.append(s, eventstore.NoStream, f.events(1)...)
+		e := f.events(2)
+		f.append(s, expected, e...)
+		stored := f.read(s, 0, eventstore.ReadOptions{})
+		for _, retry := range []struct {
+			events []eventstore.Event
+			answer int
+		}{
+			{[]eventstore.Event{e[1], e[0]}, 1},
+			{[]eventstore.Event{e[0], e[0]}, 1},
+			{[]eventstore.Event{e[0], e[0], e[1]}, 2},
+			{[]eventstore.Event{e[1], e[0], e[1]}, 2},
+		} {
+			require.Equal(f.t, eventstore.Appended{Revision: stored[retry.answer].Revision, Position: stored[retry.answer].Position}, f.append(s, expected, retry.events...))
+		}
+		f.refused(s, expected, eventstore.At(2), e[1], e[0], f.events(1)[0])
+		require.Len(f.t, f.read(s, 0, eventstore.ReadOptions{}), 3)
+	}
+}
+
+func retryStoredTwice(f *fixture) {
+	for _, expected := range []eventstore.Expected{eventstore.Any, eventstore.Exists} {
+		s := f.stream()
+		e := f.events(1)[0]
+		f.append(s, eventstore.NoStream, e, e)
+		require.EqualValues(f.t, 0, f.append(s, expected, e).Revision)
+		require.EqualValues(f.t, 0, f.append(s, expected, e, e).Revision)
+		require.EqualValues(f.t, 2, f.append(s, eventstore.At(1), e).Revision)
+		require.EqualValues(f.t, 0, f.append(s, expected, e).Revision, "the first revision counts")
+		require.Len(f.t, f.read(s, 0, eventstore.ReadOptions{}), 3)
+	}
 }
 
 func idElsewhere(f *fixture) {

@@ -34,7 +34,8 @@ func (s *stream) fits(expected eventstore.Expected) bool {
 // An append that expects NoStream or a revision below the current one is a retry if
 // the same ids follow that revision in the stream. An append that expects Any or
 // Exists is a retry if its first id is in the stream. In that case, its other ids
-// must also be in the stream, in the same order.
+// must also be in the stream, in any order. If an id is in the stream more than once,
+// its first revision counts.
 func (s *stream) check(expected eventstore.Expected, events []eventstore.Event) (int, outcome) {
 	if expected == eventstore.Any || expected == eventstore.Exists {
 		if _, known := s.ids[events[0].ID]; known {
@@ -68,7 +69,7 @@ func (s *stream) checkKnown(events []eventstore.Event) (int, outcome) {
 	last := -1
 	for _, e := range events {
 		revision, known := s.ids[e.ID]
-		if !known || revision <= last {
+		if !known {
 			return 0, conflict
 		}
 		last = revision

@@ -34,7 +34,7 @@ var _ eventstore.Log = (*Log)(nil)
 // stream is the state of one stream.
 type stream struct {
 	events    []eventstore.Recorded // by revision
-	ids       map[uuid.UUID]int     // revisions by event id
+	ids       map[uuid.UUID]int     // first revisions by event id
 	metadata  *eventstore.StreamMetadata
 	tombstone bool
 }
@@ -79,10 +79,12 @@ func (l *Log) store(id eventstore.StreamID, s *stream, events []eventstore.Event
 			Event:    e,
 			Stream:   id,
 			Revision: eventstore.Revision(revision),
-			Position: l.advance(eventstore.AppendBytes([]eventstore.Event{e})),
+			Position: l.advance(e.Bytes()),
 			Created:  now,
 		}
-		s.ids[e.ID] = revision
+		if _, known := s.ids[e.ID]; !known {
+			s.ids[e.ID] = revision
+		}
 		s.events = append(s.events, stored)
 		l.events = append(l.events, stored)
 	}

@@ -112,15 +112,6 @@ func TestAppendStoresACopy(t *testing.T) {
 	}
 }
 
-func TestKnownIDsInAnotherOrderAreAConflict(t *testing.T) {
-	log := memory.New()
-	e := events(2)
-	_, err := log.Append(t.Context(), "s-1", eventstore.Any, e...)
-	require.NoError(t, err)
-	_, err = log.Append(t.Context(), "s-1", eventstore.Any, e[1], e[0])
-	require.True(t, eventstore.IsWrongVersion(err), "%v", err)
-}
-
 func BenchmarkAppend(b *testing.B) {
 	log := memory.New()
 	for i := 0; b.Loop(); i++ {

@@ -2,6 +2,7 @@ package node
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -9,7 +10,9 @@ import (
 	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"hexarena/eventstore/node/record"
@@ -116,6 +119,59 @@ func TestWrongVersionNamesBothGenerationsOfFields(t *testing.T) {
 	})
 }
 
+// The highest revision of all means no_stream in every call. A plain append gets it back
+// in the response to a wrong version. All other calls get no_stream.
+func TestHighestRevisionMeansNoStream(t *testing.T) {
+	const highest = math.MaxUint64
+	f := serve(t)
+	options := func(stream string) *api.AppendReq_Options {
+		return &api.AppendReq_Options{StreamIdentifier: named(stream), ExpectedStreamRevision: &api.AppendReq_Options_Revision{Revision: highest}}
+	}
+	events := fresh(2)
+	stored := f.call(appendMessages(options("s"), events)...).response.GetSuccess()
+	require.EqualValues(t, 1, stored.GetCurrentRevision())
+	require.True(t, proto.Equal(stored, f.call(appendMessages(options("s"), events)...).response.GetSuccess()), "a retry")
+	wrong := f.call(appendMessages(options("s"), fresh(1))...).response.GetWrongExpectedVersion()
+	require.True(t, proto.Equal(&api.AppendResp_WrongExpectedVersion{
+		CurrentRevisionOption_20_6_0:  &api.AppendResp_WrongExpectedVersion_CurrentRevision_20_6_0{CurrentRevision_20_6_0: 1},
+		ExpectedRevisionOption_20_6_0: &api.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{ExpectedRevision_20_6_0: highest},
+		CurrentRevisionOption:         &api.AppendResp_WrongExpectedVersion_CurrentRevision{CurrentRevision: 1},
+		ExpectedRevisionOption:        &api.AppendResp_WrongExpectedVersion_ExpectedRevision{ExpectedRevision: highest},
+	}, wrong), "%v", wrong)
+
+	s := f.batches()
+	batch := func(stream string) *api.BatchAppendReq_Options {
+		return &api.BatchAppendReq_Options{StreamIdentifier: named(stream), ExpectedStreamPosition: &api.BatchAppendReq_Options_StreamPosition{StreamPosition: highest}}
+	}
+	first := s.one(batch("b"), fresh(3)...)
+	require.EqualValues(t, 2, first.GetSuccess().GetCurrentRevision())
+	require.EqualValues(t, uint64(highest), first.GetStreamPosition())
+	detail := refusedWith[*shared.WrongExpectedVersion](t, s.one(batch("b"), fresh(1)...), codes.AlreadyExists, "WrongExpectedVersion")
+	require.EqualValues(t, 2, detail.GetCurrentStreamRevision())
+	require.NotNil(t, detail.GetExpectedNoStream())
+
+	remove := func(stream string) (r reply) {
+		_, err := f.streams.Delete(f.ctx, &api.DeleteReq{Options: &api.DeleteReq_Options{
+			StreamIdentifier: named(stream), ExpectedStreamRevision: &api.DeleteReq_Options_Revision{Revision: highest},
+		}}, grpc.Trailer(&r.trailers))
+		r.code = status.Code(err)
+		return r
+	}
+	requireWrongVersion(t, remove("s"), "s", "-1", "1")
+	f.delete("s", writer.Any)
+	require.Equal(t, codes.OK, remove("s").code, "a soft-deleted stream")
+
+	bury := func(stream string) (r reply) {
+		_, err := f.streams.Tombstone(f.ctx, &api.TombstoneReq{Options: &api.TombstoneReq_Options{
+			StreamIdentifier: named(stream), ExpectedStreamRevision: &api.TombstoneReq_Options_Revision{Revision: highest},
+		}}, grpc.Trailer(&r.trailers))
+		r.code = status.Code(err)
+		return r
+	}
+	requireWrongVersion(t, bury("b"), "b", "-1", "2")
+	require.Equal(t, codes.OK, bury("none").code)
+}
+
 func TestAppendIsAtomic(t *testing.T) {
 	f := serve(t)
 	bad := fresh(3)
@@ -147,8 +203,8 @@ func TestEmptyAppend(t *testing.T) {
 	require.Nil(t, f.read(ofStream("s")).messages)
 }
 
-// An append may be up to 1 MiB in size. The size is the data plus the metadata plus
-// twice the length of the types.
+// An append may have up to 1 MiB of data. Metadata and types do not count. Only the size
+// of a message and the node's memory limit them.
 func TestAppendSize(t *testing.T) {
 	f := serve(t)
 	sized := func(data, meta int, kind string) *api.AppendReq_ProposedMessage {
@@ -162,30 +218,59 @@ func TestAppendSize(t *testing.T) {
 		require.Equal(t, []string{"1048576"}, r.trailers.Get("maximum-append-size"))
 	}
 	t.Run("1 MiB is accepted", func(t *testing.T) {
-		f.in(t).must("s", writer.Any, sized(wire.MaxAppend-100-2*4, 100, "Type"))
+		f.in(t).must("s", writer.Any, sized(wire.MaxAppend, 0, "Type"))
 	})
 	t.Run("one more byte of data is rejected", func(t *testing.T) {
-		refused(t, f.in(t).append("s", writer.Any, sized(wire.MaxAppend-100-2*4+1, 100, "Type")))
+		refused(t, f.in(t).append("s", writer.Any, sized(wire.MaxAppend+1, 0, "Type")))
 	})
-	t.Run("one more byte of metadata or type is rejected", func(t *testing.T) {
-		refused(t, f.in(t).append("s", writer.Any, sized(wire.MaxAppend-100-2*4, 101, "Type")))
-		refused(t, f.in(t).append("s", writer.Any, sized(wire.MaxAppend-100-2*4, 100, "Types")))
-	})
-	t.Run("a type counts as UTF-16", func(t *testing.T) {
-		f.in(t).must("s", writer.Any, sized(wire.MaxAppend-2*3, 0, "é𝄞"))
-		refused(t, f.in(t).append("s", writer.Any, sized(wire.MaxAppend-2*3+1, 0, "é𝄞")))
+	t.Run("metadata and types do not count", func(t *testing.T) {
+		f.in(t).must("s", writer.Any, sized(wire.MaxAppend, 9<<20, strings.Repeat("é𝄞", 1000)), sized(0, 9<<20, "T"))
 	})
 	t.Run("all events of a call count", func(t *testing.T) {
-		half := wire.MaxAppend/2 - 8
+		const half = wire.MaxAppend / 2
 		f.in(t).must("t", writer.Any, sized(half, 0, "Type"), sized(half, 0, "Type"))
-		refused(t, f.in(t).append("t", writer.Any, sized(half, 0, "Type"), sized(half, 1, "Type")))
+		refused(t, f.in(t).append("t", writer.Any, sized(half, 0, "Type"), sized(half+1, 0, "Type")))
 	})
 	t.Run("a client that sends much more gets the error", func(t *testing.T) {
-		refused(t, f.in(t).append("s", writer.Any, sized(wire.MaxAppend, 0, "T"), sized(8<<20, 0, "T"), sized(8<<20, 0, "T")))
+		refused(t, f.in(t).append("s", writer.Any, sized(wire.MaxAppend+1, 0, "T"), sized(8<<20, 0, "T"), sized(8<<20, 0, "T")))
 	})
 	t.Run("a message over the receive limit", func(t *testing.T) {
 		require.Equal(t, codes.ResourceExhausted, f.in(t).append("s", writer.Any, sized(receiveStreams, 0, "T")).code)
 	})
+	t.Run("more metadata than an append may use in memory", func(t *testing.T) {
+		var events []*api.AppendReq_ProposedMessage
+		for size := 0; size < writer.MaxMemory; size += 15 << 20 {
+			events = append(events, sized(0, 15<<20, "T"))
+		}
+		r := f.in(t).append("much", writer.Any, events...)
+		require.Equal(t, codes.ResourceExhausted, r.code)
+		require.Contains(t, r.message, "larger than max")
+	})
+	t.Run("batches", func(t *testing.T) {
+		s := f.in(t).batches()
+		m := s.one(batchOptions("b", writer.Any), sized(wire.MaxAppend, 9<<20, "Type"), sized(0, 5<<20, "T"))
+		require.NotNil(t, m.GetSuccess(), "%v", m.GetError())
+		exceeded := refusedWith[*shared.MaximumAppendSizeExceeded](t, s.one(batchOptions("b", writer.Any), sized(wire.MaxAppend+1, 0, "Type")), codes.InvalidArgument, "MaximumAppendSizeExceeded")
+		require.EqualValues(t, wire.MaxAppend, exceeded.GetMaxAppendSize())
+	})
+}
+
+// The option MaxAppendSize changes the limit of Append and BatchAppend.
+func TestMaxAppendSize(t *testing.T) {
+	sized := func(data int) *api.AppendReq_ProposedMessage {
+		return wireEvent("T", uuid.New(), strings.Repeat("d", data))
+	}
+	for _, limit := range []int{1, 100, 8 << 20} {
+		f := serve(t, Options{MaxAppendSize: limit})
+		f.must("s", writer.Any, sized(limit))
+		r := f.append("s", writer.Any, sized(limit), sized(1))
+		require.Equal(t, codes.InvalidArgument, r.code)
+		require.Equal(t, []string{strconv.Itoa(limit)}, r.trailers.Get("maximum-append-size"))
+		s := f.batches()
+		require.NotNil(t, s.one(batchOptions("s", writer.Any), sized(limit)).GetSuccess())
+		exceeded := refusedWith[*shared.MaximumAppendSizeExceeded](t, s.one(batchOptions("s", writer.Any), sized(limit+1)), codes.InvalidArgument, "MaximumAppendSizeExceeded")
+		require.EqualValues(t, limit, exceeded.GetMaxAppendSize())
+	}
 }
 
 // An event needs a type, a content type and an id.
@@ -238,19 +323,18 @@ func TestAppendRejectsBadCalls(t *testing.T) {
 		return &api.AppendReq{Content: &api.AppendReq_Options_{Options: appendOptions(stream, expected)}}
 	}
 	tests := map[string][]*api.AppendReq{
-		"nothing at all":              {},
-		"events without options":      {event},
-		"options twice":               {options("s", writer.Any), options("s", writer.Any)},
-		"an empty message":            {options("s", writer.Any), {}},
-		"no stream":                   {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{ExpectedStreamRevision: &api.AppendReq_Options_Any{}}}}},
-		"an empty name":               {options("", writer.Any), event},
-		"metadata without a stream":   {options("$$", writer.Any), event},
-		"$all":                        {options("$all", writer.Any), event},
-		"a name that is not UTF-8":    {options("\xff", writer.Any), event},
-		"a name that is too long":     {options(strings.Repeat("x", record.MaxStreamName+1), writer.Any), event},
-		"no expected revision":        {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{StreamIdentifier: named("s")}}}, event},
-		"an impossible revision":      {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{StreamIdentifier: named("s"), ExpectedStreamRevision: &api.AppendReq_Options_Revision{Revision: 1 << 63}}}}, event},
-		"the highest revision of all": {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{StreamIdentifier: named("s"), ExpectedStreamRevision: &api.AppendReq_Options_Revision{Revision: math.MaxUint64}}}}, event},
+		"nothing at all":            {},
+		"events without options":    {event},
+		"options twice":             {options("s", writer.Any), options("s", writer.Any)},
+		"an empty message":          {options("s", writer.Any), {}},
+		"no stream":                 {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{ExpectedStreamRevision: &api.AppendReq_Options_Any{}}}}},
+		"an empty name":             {options("", writer.Any), event},
+		"metadata without a stream": {options("$$", writer.Any), event},
+		"$all":                      {options("$all", writer.Any), event},
+		"a name that is not UTF-8":  {options("\xff", writer.Any), event},
+		"a name that is too long":   {options(strings.Repeat("x", record.MaxStreamName+1), writer.Any), event},
+		"no expected revision":      {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{StreamIdentifier: named("s")}}}, event},
+		"an impossible revision":    {{Content: &api.AppendReq_Options_{Options: &api.AppendReq_Options{StreamIdentifier: named("s"), ExpectedStreamRevision: &api.AppendReq_Options_Revision{Revision: 1 << 63}}}}, event},
 	}
 	for name, messages := range tests {
 		t.Run(name, func(t *testing.T) {

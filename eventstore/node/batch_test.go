@@ -139,7 +139,7 @@ func TestBatchAppendRejects(t *testing.T) {
 	f := serve(t)
 	s := f.batches()
 	large := wireEvent("Large", uuid.New(), strings.Repeat("x", wire.MaxAppend/2))
-	another := wireEvent("Large", uuid.New(), strings.Repeat("x", wire.MaxAppend/2))
+	another := wireEvent("Large", uuid.New(), strings.Repeat("x", wire.MaxAppend/2+1))
 	untyped := wireEvent("", uuid.New(), "{}")
 	bad := func(m *api.BatchAppendResp, why string) {
 		t.Helper()
@@ -199,7 +199,7 @@ func TestBatchAppendIsBounded(t *testing.T) {
 	f := serve(t)
 	s := f.batches()
 	half := strings.Repeat("x", wire.MaxAppend/2)
-	for range 8 + 2 {
+	for range 32 + 2 {
 		if s.call.Send(&api.BatchAppendReq{
 			CorrelationId: wire.StructuredUUID(uuid.New()), Options: batchOptions("s", writer.Any),
 			ProposedMessages: batchEvents([]*api.AppendReq_ProposedMessage{wireEvent("Large", uuid.New(), half)}),

@@ -52,15 +52,12 @@ func (m *modelStream) append(expected int64, ids []uuid.UUID) writer.Outcome {
 		return wrong
 	case expected == writer.Any || expected == writer.StreamExists:
 		if len(ids) > 0 && m.knows(ids[0]) {
-			last := -1
 			for _, id := range ids {
-				at := slices.Index(m.ids, id)
-				if at <= last || !m.knows(id) {
+				if !m.knows(id) {
 					return wrong
 				}
-				last = at
 			}
-			return writer.Outcome{Current: int64(last)}
+			return writer.Outcome{Current: int64(slices.Index(m.ids, ids[len(ids)-1]))}
 		}
 	case expected > m.last():
 		return wrong

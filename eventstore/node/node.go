@@ -34,6 +34,7 @@ import (
 	"hexarena/eventstore/node/reads"
 	"hexarena/eventstore/node/storage"
 	"hexarena/eventstore/node/streams"
+	"hexarena/eventstore/node/wire"
 	"hexarena/eventstore/node/writer"
 	"hexarena/eventstore/node/writes"
 )
@@ -43,8 +44,10 @@ type Options struct {
 	Dir    string // the log's folder; Open creates it if it is missing
 	Logger *slog.Logger
 	Quotas Quotas
-	FS     vfs.FS           // default: the machine's file system; tests use a file system that can fail
-	Now    func() time.Time // the clock for creation times; default: time.Now
+
+	MaxAppendSize int              // the data of one append, in bytes; default: 1 MiB; at most LargestAppendSize
+	FS            vfs.FS           // default: the machine's file system; tests use a file system that can fail
+	Now           func() time.Time // the clock for creation times; default: time.Now
 }
 
 // Node is an open log and the servers for it. A Node is safe for concurrent use.
@@ -68,6 +71,9 @@ type Node struct {
 // Close: a second Open returns ErrLocked. Open returns ErrWrongFormat if the
 // folder contains anything other than a log of this version.
 func Open(o Options) (*Node, error) {
+	if o.MaxAppendSize == 0 {
+		o.MaxAppendSize = wire.MaxAppend
+	}
 	if o.FS == nil {
 		o.FS = vfs.Default
 	}
@@ -85,7 +91,7 @@ func Open(o Options) (*Node, error) {
 	n := &Node{log: log, instance: uuid.New(), writer: w}
 	n.categories = categories.New(log, o.FS, o.FS.PathJoin(o.Dir, categoriesFolder))
 	reader := &streams.Reader{Log: log, Categories: n.categories}
-	n.calls = streamsService{Writes: writes.New(w), Reads: reads.Reads{Reader: reader}}
+	n.calls = streamsService{Writes: writes.New(w, o.MaxAppendSize), Reads: reads.Reads{Reader: reader}}
 	n.subscriptions = persistent.New(reader, w, o.Quotas.Persistent)
 	n.publicCalls, n.expose = quota.NewCounter(o.Quotas.Calls), sync.OnceValue(n.exposeSubscriptions)
 	n.whole, n.readOnly = n.newServerPair(false, quota.Limit{}), n.newServerPair(true, o.Quotas.Connections)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/persistent"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
@@ -60,6 +61,36 @@ func TestPersistentSubscriptionToAll(t *testing.T) {
 		Filter: &esdb.SubscriptionFilter{Type: esdb.EventFilterType, Regex: "("},
 	})
 	require.Equal(t, codes.InvalidArgument, status.Code(unwrapped(t, err)))
+}
+
+// A group may start at a position of $all at which no event is. Each of its subscribers is
+// confirmed and then dropped, until an update moves the start to an event.
+func TestPersistentStartBetweenEvents(t *testing.T) {
+	f := serve(t)
+	at := f.must("s", writer.Any, fresh(1)...).GetPosition().GetCommitPosition()
+	f.must("s", writer.Any, fresh(1)...)
+	team := &team{fixture: f, client: f.official(), stream: "$all", group: "g"}
+	require.NoError(t, team.tryCreate(esdb.Position{Commit: at + 1, Prepare: at + 1}, settings(checkpointing)))
+	for range 2 {
+		call, err := persistent.NewPersistentSubscriptionsClient(f.conn).Read(f.ctx)
+		require.NoError(t, err)
+		request := readGroup("", "g", 1)
+		request.GetOptions().StreamOption = &persistent.ReadReq_Options_All{All: &shared.Empty{}}
+		require.NoError(t, call.Send(request))
+		m, err := call.Recv()
+		require.NoError(t, err)
+		require.Equal(t, "$all::g", m.GetSubscriptionConfirmation().GetSubscriptionId())
+		_, err = call.Recv()
+		require.Equal(t, codes.Canceled, status.Code(err))
+		require.Equal(t, []string{"persistent-subscription-dropped"}, call.Trailer().Get("exception"))
+		require.Equal(t, []string{"$all"}, call.Trailer().Get("stream-name"))
+		require.Equal(t, []string{"g"}, call.Trailer().Get("group-name"))
+	}
+	require.Equal(t, codes.Canceled, team.join(1).dropped())
+	require.NoError(t, team.client.UpdatePersistentSubscriptionToAll(f.ctx, "g", esdb.PersistentAllSubscriptionOptions{
+		StartFrom: esdb.Position{Commit: at, Prepare: at}, Settings: settings(checkpointing),
+	}))
+	require.Equal(t, at, team.join(1).next(0).Event.Position.Commit)
 }
 
 // untilDone waits until the group has saved a checkpoint at the given event, or at

@@ -36,9 +36,13 @@ import (
 // Version is the EventStoreDB version whose protocol the node speaks.
 const Version = "24.10.4"
 
+// LargestAppendSize is the largest possible Options.MaxAppendSize. It is the maximum size
+// of a message, in which a client sends at least one event.
+const LargestAppendSize = 16<<20 - 10_000
+
 // These are the limits on messages and connections.
 const (
-	receiveStreams = 16<<20 - 10_000
+	receiveStreams = LargestAppendSize
 	pingAfter      = 10 * time.Second
 	pingTimeout    = 10 * time.Second
 	maxStreams     = 4096 // concurrent calls on one connection
@@ -52,8 +56,8 @@ const (
 )
 
 // These are the limits on messages and connections of a read-only node. Each message uses
-// memory while the node receives it, so the limit is low. The largest append still fits,
-// so that its client gets the expected error.
+// memory while the node receives it, so the limit is low. An append of the
+// default maximum size still fits, so that its client gets the expected error.
 const (
 	receivePublic    = wire.MaxAppend + 64<<10
 	maxPublicStreams = 100

@@ -54,7 +54,7 @@ func (c *Collector) Add(r eventstore.Recorded) {
 	if m == nil || eventstore.Revision(len(m.events)) != r.Revision {
 		return
 	}
-	size := eventstore.AppendBytes([]eventstore.Event{r.Event}) + overhead
+	size := r.Bytes() + overhead
 	m.events, m.bytes, c.free = append(m.events, r), m.bytes+size, c.free-size
 	if c.free < 0 {
 		c.forget(r.Stream)

@@ -291,6 +291,9 @@ func (g *group) connect(c *consumer) error {
 		return status.Errorf(codes.ResourceExhausted, "persistent subscriptions already have %d subscribers, the maximum", groupConsumers)
 	case limit > 0 && len(g.consumers) >= limit:
 		return refuseSubscriber(g.config.Stream, g.config.Group)
+	case g.config.Nowhere && !g.checkpoint.stored: // EventStoreDB confirms the subscription and then drops it
+		c.end(refuseDropped(g.config.Stream, g.config.Group))
+		return nil
 	}
 	if !g.running {
 		if !g.Life.Enter() {

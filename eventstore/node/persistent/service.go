@@ -111,6 +111,10 @@ func (p Service) setStart(ctx context.Context, c *groupConfig, from wire.Start) 
 		c.From = end + 1
 	case c.all() && from.At > end:
 		return refuseSettings(c.Stream, c.Group, "the start is beyond the end of the log")
+	case c.all() && from.At > 0:
+		_, found, err := p.Store.At(from.At)
+		c.Nowhere = !found
+		return err
 	case from.Kind == wire.FromEnd:
 		if err := p.Await(ctx, c.Stream, end); err != nil {
 			return err

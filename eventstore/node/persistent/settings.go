@@ -29,6 +29,11 @@ type groupConfig struct {
 	From          uint64       `json:"from"`
 	Filter        *wire.Filter `json:"filter,omitempty"`
 
+	// Nowhere means that the log had no event at the exact start in $all that the client
+	// asked for. A scavenge may remove the event at a valid start later, so the node
+	// remembers the answer.
+	Nowhere bool `json:"startsNowhere,omitempty"`
+
 	// Owner is the tag of the network from which a client created the group on a
 	// read-only node. It is empty if a trusted client created the group.
 	Owner string `json:"owner,omitempty"`

@@ -29,6 +29,13 @@ func (c *Map[K, V]) Get(key K) (value V, ok bool) {
 	return value, ok
 }
 
+// PutNew sets the value of a key unless the map contains the key.
+func (c *Map[K, V]) PutNew(key K, v V) {
+	if _, ok := c.Get(key); !ok {
+		c.Put(key, v)
+	}
+}
+
 // Put sets the value of a key.
 func (c *Map[K, V]) Put(key K, v V) {
 	if len(c.young) >= c.limit {

@@ -6,6 +6,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func TestPutNewKeepsTheFirstValue(t *testing.T) {
+	c := New[int, string](2)
+	c.PutNew(1, "a")
+	c.PutNew(1, "b")
+	value, known := c.Get(1)
+	require.True(t, known)
+	require.Equal(t, "a", value)
+}
+
 func TestMapForgetsUnusedEntries(t *testing.T) {
 	c := New[int, string](2)
 	c.Put(1, "a")

@@ -19,8 +19,8 @@ import (
 
 // These are the limits that clients see.
 const (
-	// MaxAppend is the maximum number of bytes that one call may append. Data and
-	// metadata count once, and types count twice.
+	// MaxAppend is the default limit on the data of one append, in bytes. Metadata and
+	// types do not count.
 	MaxAppend = 1 << 20
 
 	// MaxMessage is the maximum size of a message to a service other than
@@ -38,7 +38,7 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Message }
 
-// IsTooLarge reports whether an append was rejected because of its size.
+// IsTooLarge reports whether an append was rejected because it has too much data.
 func (r *Refusal) IsTooLarge() bool { return r.trailers.Get("maximum-append-size") != nil }
 
 // Refuse returns a Refusal whose trailers contain the name of an EventStoreDB exception
@@ -74,10 +74,16 @@ func RefuseVersion(operation, stream string, expected, actual int64) error {
 		"stream-name", stream, "expected-version", strconv.FormatInt(expected, 10), "actual-version", strconv.FormatInt(actual, 10))
 }
 
-// RefuseSize rejects an append of more than MaxAppend bytes.
-func RefuseSize() error {
-	return Refuse(codes.InvalidArgument, fmt.Sprintf("Maximum Append Size of %d Exceeded.", MaxAppend),
-		"maximum-append-size-exceeded", "maximum-append-size", strconv.Itoa(MaxAppend))
+// RefuseSize rejects an append with more bytes of data than the limit.
+func RefuseSize(limit int) error {
+	return Refuse(codes.InvalidArgument, fmt.Sprintf("Maximum Append Size of %d Exceeded.", limit),
+		"maximum-append-size-exceeded", "maximum-append-size", strconv.Itoa(limit))
+}
+
+// RefuseMemory rejects an append that uses more memory than the limit, although its data
+// is within the limit on data.
+func RefuseMemory(size, limit int) error {
+	return &Refusal{Code: codes.ResourceExhausted, Message: fmt.Sprintf("the append with its metadata is larger than max (%d vs. %d)", size, limit)}
 }
 
 // RefuseMissingMetadata rejects an event that lacks a type or a content type.

@@ -14,8 +14,15 @@ import (
 var tiers = [...]struct{ calls, bytes int }{
 	{2048, 16 << 10},
 	{32, 2 << 20},
-	{1, 64 << 20}, // enough for the largest append, even if it has many very small events
+	{1, MaxMemory},
 }
+
+// MaxMemory is the memory that one append may use, in bytes.
+const MaxMemory = 64 << 20
+
+// Memory returns how much memory an append uses. The parameter bytes is the size of its
+// strings.
+func Memory(events, bytes int) int { return bytes + events*eventCost }
 
 // eventCost is the memory that an event uses besides its strings, in bytes.
 const eventCost = 128
@@ -51,9 +58,10 @@ func (a *Admission) Enter(ctx context.Context) (Slot, error) {
 	return Slot{admission: a}, a.wait(ctx, 0)
 }
 
-// Fit waits until the slot is in a tier that admits a call of this size.
+// Fit waits until the slot is in a tier that admits a call of this size. The highest tier
+// admits every size, so callers must reject appends that exceed MaxMemory.
 func (s *Slot) Fit(ctx context.Context, events, bytes int) error {
-	for bytes+events*eventCost > tiers[s.tier].bytes && s.tier+1 < len(tiers) {
+	for Memory(events, bytes) > tiers[s.tier].bytes && s.tier+1 < len(tiers) {
 		if err := s.admission.wait(ctx, s.tier+1); err != nil {
 			return err
 		}

@@ -73,16 +73,13 @@ func (w *Writer) compare(r *Request, h storage.Head) (retry *Outcome, fits bool,
 
 // compareRecent looks up the ids of an append among the remembered ids. If the
 // first id is unknown, the append is new. If the first id is known, all other ids
-// must be known too, and must be in their stored order.
+// must be known too, in any order. The outcome is that of the last id.
 func (w *Writer) compareRecent(r *Request) (retry *Outcome, fits bool, err error) {
 	var last eventAt
 	for i, e := range r.Events {
 		at, known := w.ids.Get(eventKey{e.ID, r.Stream})
 		if !known {
 			return nil, i == 0, nil
-		}
-		if i > 0 && at.revision <= last.revision {
-			return nil, false, nil
 		}
 		last = at
 	}

@@ -134,7 +134,7 @@ func New(log *openlog.Log) (*Writer, error) {
 		ids:     recent.New[eventKey, eventAt](knownIDs),
 	}
 	for _, r := range known {
-		w.ids.Put(eventKey{r.ID, r.Stream}, eventAt{r.Revision, r.Position})
+		w.ids.PutNew(eventKey{r.ID, r.Stream}, eventAt{r.Revision, r.Position})
 	}
 	w.group = newGroup()
 	w.running.Go(w.run)
@@ -304,7 +304,7 @@ func (w *Writer) add(stream string, h *storage.Head, events []Proposed) (positio
 		g.bytes += size
 		w.next += size
 		h.Last, h.Position = int64(r.Revision), r.Position
-		w.ids.Put(eventKey{r.ID, stream}, eventAt{r.Revision, r.Position})
+		w.ids.PutNew(eventKey{r.ID, stream}, eventAt{r.Revision, r.Position})
 	}
 	w.heads.Put(stream, *h)
 	g.touched[record.OriginalOf(stream)] = struct{}{}
@@ -327,7 +327,7 @@ func (w *Writer) record(stream string, revision int64, e *Proposed) record.Recor
 }
 
 // With these types, the writer remembers where in a stream it stored each recent
-// event id.
+// event id first.
 type (
 	eventKey struct {
 		id     uuid.UUID

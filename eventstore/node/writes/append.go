@@ -23,13 +23,18 @@ const discarded = 32 << 20
 type Writes struct {
 	*writer.Writer
 	ReadOnly   bool // reject every call
+	maxAppend  int  // bytes of data in one append
 	admission  *writer.Admission
 	batchCalls chan struct{} // holds one element for each open BatchAppend call
 }
 
-// New returns a Writes that passes requests to w.
-func New(w *writer.Writer) Writes {
-	return Writes{Writer: w, admission: writer.NewAdmission(w.Life), batchCalls: make(chan struct{}, batchCalls)}
+// New returns a Writes that passes requests to w. The parameter maxAppend limits the data
+// of one append, in bytes.
+func New(w *writer.Writer, maxAppend int) Writes {
+	return Writes{
+		Writer: w, maxAppend: maxAppend,
+		admission: writer.NewAdmission(w.Life), batchCalls: make(chan struct{}, batchCalls),
+	}
 }
 
 // Append receives events and appends them to a stream.
@@ -39,7 +44,8 @@ func (s Writes) Append(call api.Streams_AppendServer) error {
 	if r.Slot, err = s.admission.Enter(call.Context()); err != nil {
 		return err
 	}
-	if err := s.receiveAppend(call, r); err != nil {
+	o, err := s.receiveAppend(call, r)
+	if err != nil {
 		r.Slot.Leave()
 		return err
 	}
@@ -50,38 +56,40 @@ func (s Writes) Append(call api.Streams_AppendServer) error {
 	if err != nil {
 		return err
 	}
-	return call.SendAndClose(appendResponse(r, out))
+	return call.SendAndClose(appendResponse(o, out))
 }
 
-// receiveAppend receives all messages of a call and stores them in a request.
-func (s Writes) receiveAppend(call api.Streams_AppendServer, r *writer.Request) error {
+// receiveAppend receives all messages of a call and stores them in a request. It
+// returns the call's options.
+func (s Writes) receiveAppend(call api.Streams_AppendServer, r *writer.Request) (*api.AppendReq_Options, error) {
 	first, err := call.Recv()
 	if err != nil && !errors.Is(err, io.EOF) {
-		return err
+		return nil, err
 	}
-	refused := readOptions(r, first.GetOptions())
+	o := first.GetOptions()
+	refused := readOptions(r, o)
 	if s.ReadOnly {
 		refused = wire.RefuseAccess()
 	}
-	size := 0
+	var size appendSize
 	for {
 		message, err := call.Recv()
 		switch {
 		case errors.Is(err, io.EOF):
-			return refused
+			return o, refused
 		case err != nil:
-			return err
+			return nil, err
 		}
 		event := message.GetProposedMessage()
-		size += eventSize(event)
+		size.add(event)
 		if refused == nil {
-			refused = propose(r, message, event, size)
+			refused = s.propose(r, message, event, size)
 		}
 		if refused == nil {
-			refused = r.Slot.Fit(call.Context(), len(r.Events), size)
+			refused = r.Slot.Fit(call.Context(), len(r.Events), size.all)
 		}
-		if refused != nil && size > discarded {
-			return refused
+		if refused != nil && size.all > discarded {
+			return nil, refused
 		}
 	}
 }
@@ -100,12 +108,12 @@ func readOptions(r *writer.Request, o *api.AppendReq_Options) (err error) {
 
 // propose adds one event to a request. The parameter size is the size of all events
 // so far.
-func propose(r *writer.Request, message *api.AppendReq, event *api.AppendReq_ProposedMessage, size int) error {
+func (s Writes) propose(r *writer.Request, message *api.AppendReq, event *api.AppendReq_ProposedMessage, size appendSize) error {
 	if event == nil {
 		return wire.Invalid("an append must have its options once and then only events, not %T", message.GetContent())
 	}
-	if size > wire.MaxAppend {
-		return wire.RefuseSize()
+	if err := s.checkSize(size); err != nil {
+		return err
 	}
 	e, err := newProposed(event)
 	r.Events = append(r.Events, e)
@@ -139,21 +147,29 @@ func newProposed(m proposed) (writer.Proposed, error) {
 	}, err
 }
 
-func eventSize(m proposed) int {
-	return len(m.GetData()) + len(m.GetCustomMetadata()) + 2*utf16Len(m.GetMetadata()[wire.MetaType])
+// appendSize is the size of the events of one append, in bytes.
+type appendSize struct {
+	events int
+	data   int // this counts for the client
+	all    int // data, metadata and types: this uses memory
 }
 
-// utf16Len returns a text's length in UTF-16 code units, because EventStoreDB counts
-// these.
-func utf16Len(text string) int {
-	n := 0
-	for _, c := range text {
-		n++
-		if c > math.MaxUint16 {
-			n++
-		}
+func (s *appendSize) add(m proposed) {
+	s.events++
+	s.data += len(m.GetData())
+	s.all += len(m.GetData()) + len(m.GetCustomMetadata()) + len(m.GetMetadata()[wire.MetaType])
+}
+
+// checkSize rejects an append with too much data, or with so many events and so much
+// metadata that it does not fit into memory.
+func (s Writes) checkSize(size appendSize) error {
+	if size.data > s.maxAppend {
+		return wire.RefuseSize(s.maxAppend)
 	}
-	return n
+	if memory := writer.Memory(size.events, size.all); memory > writer.MaxMemory {
+		return wire.RefuseMemory(memory, writer.MaxMemory)
+	}
+	return nil
 }
 
 // writableName reads a stream's name and rejects link streams, because clients may not
@@ -193,16 +209,21 @@ func expectation(o expecting, set bool) (int64, error) {
 
 var errNoExpectation = wire.Invalid("the expected revision is missing")
 
+// exactly reads an exact expected revision. The highest number is -1 to clients with
+// signed revisions, so it means that the stream must not exist.
 func exactly(revision uint64) (int64, error) {
-	if revision > math.MaxInt64 {
+	switch {
+	case revision == math.MaxUint64:
+		return writer.NoStream, nil
+	case revision > math.MaxInt64:
 		return 0, wire.Invalid("no stream has revision %d", revision)
 	}
 	return int64(revision), nil
 }
 
-func appendResponse(r *writer.Request, out writer.Outcome) *api.AppendResp {
+func appendResponse(o *api.AppendReq_Options, out writer.Outcome) *api.AppendResp {
 	if out.Verdict == writer.WrongVersion {
-		return &api.AppendResp{Result: &api.AppendResp_WrongExpectedVersion_{WrongExpectedVersion: wrongVersionResponse(r.Expected, out.Current)}}
+		return &api.AppendResp{Result: &api.AppendResp_WrongExpectedVersion_{WrongExpectedVersion: wrongVersionResponse(o, out.Current)}}
 	}
 	success := &api.AppendResp_Success{
 		CurrentRevisionOption: &api.AppendResp_Success_CurrentRevision{CurrentRevision: uint64(out.Current)},
@@ -219,9 +240,10 @@ func appendResponse(r *writer.Request, out writer.Outcome) *api.AppendResp {
 	return &api.AppendResp{Result: &api.AppendResp_Success_{Success: success}}
 }
 
-// wrongVersionResponse returns a response with both revisions. It sets the fields for
-// clients before version 20.6.1 and the fields for later clients.
-func wrongVersionResponse(expected, current int64) *api.AppendResp_WrongExpectedVersion {
+// wrongVersionResponse returns a response with both revisions: the current one, and the
+// expected one as the client sent it. It sets the fields for clients before version
+// 20.6.1 and the fields for later clients.
+func wrongVersionResponse(o *api.AppendReq_Options, current int64) *api.AppendResp_WrongExpectedVersion {
 	m := &api.AppendResp_WrongExpectedVersion{}
 	empty := &shared.Empty{}
 	if current < 0 {
@@ -231,19 +253,19 @@ func wrongVersionResponse(expected, current int64) *api.AppendResp_WrongExpected
 		m.CurrentRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_CurrentRevision_20_6_0{CurrentRevision_20_6_0: uint64(current)}
 		m.CurrentRevisionOption = &api.AppendResp_WrongExpectedVersion_CurrentRevision{CurrentRevision: uint64(current)}
 	}
-	switch expected {
-	case writer.Any:
+	switch {
+	case o.GetAny() != nil:
 		m.ExpectedRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_Any_20_6_0{Any_20_6_0: empty}
 		m.ExpectedRevisionOption = &api.AppendResp_WrongExpectedVersion_ExpectedAny{ExpectedAny: empty}
-	case writer.StreamExists:
+	case o.GetStreamExists() != nil:
 		m.ExpectedRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_StreamExists_20_6_0{StreamExists_20_6_0: empty}
 		m.ExpectedRevisionOption = &api.AppendResp_WrongExpectedVersion_ExpectedStreamExists{ExpectedStreamExists: empty}
-	case writer.NoStream:
+	case o.GetNoStream() != nil:
 		m.ExpectedRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{ExpectedRevision_20_6_0: math.MaxUint64}
 		m.ExpectedRevisionOption = &api.AppendResp_WrongExpectedVersion_ExpectedNoStream{ExpectedNoStream: empty}
 	default:
-		m.ExpectedRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{ExpectedRevision_20_6_0: uint64(expected)}
-		m.ExpectedRevisionOption = &api.AppendResp_WrongExpectedVersion_ExpectedRevision{ExpectedRevision: uint64(expected)}
+		m.ExpectedRevisionOption_20_6_0 = &api.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{ExpectedRevision_20_6_0: o.GetRevision()}
+		m.ExpectedRevisionOption = &api.AppendResp_WrongExpectedVersion_ExpectedRevision{ExpectedRevision: o.GetRevision()}
 	}
 	return m
 }

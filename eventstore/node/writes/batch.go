@@ -27,7 +27,7 @@ import (
 const (
 	batchDeadline = 2 * time.Second
 	batchesOpen   = 1024
-	batchesBytes  = 4 << 20
+	batchesBytes  = 16 << 20 // as large as the largest message, so that the largest append fits
 	batchCalls    = 64
 )
 
@@ -51,7 +51,7 @@ type batch struct {
 	answer  *api.BatchAppendResp // initially contains the fields that are copied from the request
 	began   time.Time
 	within  time.Duration // the time limit for the response
-	size    int           // the size of its events
+	size    appendSize    // the size of its events; zero if the append is rejected
 	refused error         // why the append is rejected
 }
 
@@ -90,15 +90,16 @@ func (b *batches) take(m *api.BatchAppendReq) error {
 		one = b.begin(m)
 		b.open[id] = one
 	}
+	b.bytes -= one.size.all
 	b.propose(one, m.GetProposedMessages())
-	if len(b.open) > batchesOpen || b.bytes > batchesBytes {
-		return status.Errorf(codes.ResourceExhausted, "too many incomplete appends: %d, with %d bytes", len(b.open), b.bytes)
-	}
 	if !m.GetIsFinal() {
+		b.bytes += one.size.all
+		if len(b.open) > batchesOpen || b.bytes > batchesBytes {
+			return status.Errorf(codes.ResourceExhausted, "too many incomplete appends: %d, with %d bytes", len(b.open), b.bytes)
+		}
 		return nil
 	}
 	delete(b.open, id)
-	b.bytes -= one.size
 	if one.refused != nil {
 		return b.refuse(one, one.refused)
 	}
@@ -163,13 +164,11 @@ func (b *batches) propose(one *batch, events []*api.BatchAppendReq_ProposedMessa
 		if one.refused != nil {
 			return
 		}
-		size := eventSize(e)
-		if one.size += size; one.size > wire.MaxAppend {
-			b.bytes -= one.size - size
-			one.size, one.Events, one.refused = 0, nil, wire.RefuseSize()
+		one.size.add(e)
+		if one.refused = b.checkSize(one.size); one.refused != nil {
+			one.size, one.Events = appendSize{}, nil
 			return
 		}
-		b.bytes += size
 		p, err := newProposed(e)
 		one.Events, one.refused = append(one.Events, p), err
 	}
@@ -183,7 +182,7 @@ func (b *batches) submit(one *batch) error {
 	if one.Slot, err = b.admission.Enter(ctx); err != nil {
 		return err
 	}
-	if err := one.Slot.Fit(ctx, len(one.Events), one.size); err != nil {
+	if err := one.Slot.Fit(ctx, len(one.Events), one.size.all); err != nil {
 		one.Slot.Leave()
 		return err
 	}
@@ -243,7 +242,9 @@ func (b *batches) refuse(one *batch, why error) error {
 	case r.Code == codes.PermissionDenied:
 		return b.fail(one, r.Code, r.Message, &shared.AccessDenied{})
 	case r.IsTooLarge():
-		return b.fail(one, codes.InvalidArgument, r.Message, &shared.MaximumAppendSizeExceeded{MaxAppendSize: wire.MaxAppend})
+		return b.fail(one, codes.InvalidArgument, r.Message, &shared.MaximumAppendSizeExceeded{MaxAppendSize: uint32(b.maxAppend)})
+	case r.Code == codes.ResourceExhausted:
+		return b.fail(one, r.Code, r.Message, &shared.BadRequest{Message: r.Message})
 	}
 	return b.fail(one, codes.InvalidArgument, r.Message, &shared.BadRequest{Message: r.Message})
 }
