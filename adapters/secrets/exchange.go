@@ -57,7 +57,7 @@ func (s Secrets) complete(ctx context.Context, wanted []arena.SeedKey, c content
 		return c, err
 	}
 	c.SeedKeys = append(slices.Clip(c.SeedKeys), learned...)
-	failed := replace(s.path, c)
+	failed := s.save(c)
 	s.unsaved = failed != nil
 	return c, cmp.Or(failed, err)
 }

@@ -26,7 +26,7 @@ func (s Secrets) Follow(ctx context.Context, logger *slog.Logger) {
 		if m.Event == nil && !m.CaughtUp {
 			continue
 		}
-		problem := s.followOnce(ctx)
+		problem := s.followOnce(ctx, m.CaughtUp) // after an outage, a cluster may have lost its newest events
 		if ctx.Err() != nil {
 			return
 		}
@@ -41,12 +41,12 @@ func (s Secrets) Follow(ctx context.Context, logger *slog.Logger) {
 
 // followOnce waits until the log is available, and then refreshes the keys once. It
 // returns the reason why keys or copies are still missing.
-func (s Secrets) followOnce(ctx context.Context) error {
+func (s Secrets) followOnce(ctx context.Context, recheck bool) error {
 	var problem error
 	_ = eventstore.Retry(ctx, func() error { // returns nil, unless ctx ends
 		ctx, cancel := context.WithTimeout(ctx, eventstore.AttemptTime)
 		defer cancel()
-		problem = s.Refresh(ctx)
+		problem = s.refresh(ctx, recheck)
 		problem = cmp.Or(problem, s.current.Load().why)
 		if errors.Is(problem, eventstore.ErrUnavailable) || ctx.Err() != nil {
 			return problem

@@ -2,6 +2,7 @@ package secrets
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -71,7 +72,7 @@ func (s Secrets) rotate(ctx context.Context, reason string, m eventstore.Metadat
 			return nil, err
 		}
 		if !saved {
-			if err := replace(s.path, extended); err != nil {
+			if err := s.save(extended); err != nil {
 				return nil, err
 			}
 			now.file, saved = extended, true
@@ -106,6 +107,14 @@ func (s Secrets) withStoredKeys(c contents) contents {
 	return c
 }
 
+// save replaces the stored file, unless it now belongs to another arena.
+func (s Secrets) save(c contents) error {
+	if stored, err := load(s.path); err == nil && stored.PlatformSeed != c.PlatformSeed {
+		return fmt.Errorf("the secrets file %s now belongs to another arena", s.path)
+	}
+	return replace(s.path, c)
+}
+
 func rotationOf(events []arena.Event) (r Rotation) {
 	for _, e := range events {
 		switch e := e.(type) {
@@ -122,10 +131,19 @@ func rotationOf(events []arena.Event) (r Rotation) {
 // lacks. It fails if the log is unavailable, or if this process still lacks the active
 // seed key.
 func (s Secrets) Refresh(ctx context.Context) error {
+	return s.refresh(ctx, false)
+}
+
+// refresh implements Refresh. If recheck is true, it also checks whether the log still
+// has the copies that it had.
+func (s Secrets) refresh(ctx context.Context, recheck bool) error {
 	if err := s.changing.Acquire(ctx, 1); err != nil {
 		return err
 	}
 	defer s.changing.Release(1)
+	if recheck {
+		clear(s.sealed)
+	}
 	keys, _, err := kind.Load(ctx, s.log, arena.KeysStream, arena.Keys{})
 	if err != nil {
 		return err

@@ -226,11 +226,10 @@ func (c *current) err() error {
 	if !errors.As(err, &missing) {
 		return err
 	}
-	because := ""
 	if c.why != nil {
-		because = fmt.Sprintf(" (%v)", c.why)
+		err = fmt.Errorf("%w (%w)", err, c.why)
 	}
-	return fmt.Errorf("%w%s: start an arena that has this key, or restore the secrets file from its newest backup; if the key is lost, run arena admin rotate-seed-key", err, because)
+	return fmt.Errorf("%w: start an arena that has this key, or restore the secrets file from its newest backup; if the key is lost, run arena admin rotate-seed-key", err)
 }
 
 // Format prints "[secrets]" for every verb, so that no key appears in a log.
