@@ -44,6 +44,7 @@ var decoders = []struct {
 	{"ladder/snapshot.go", decoderOf(ladder.DecodeSnapshot)},
 	{"owner/events.go", decoderOf(owner.Decode)},
 	{"arena/keys.go", decoderOf(arena.DecodeKeys)},
+	{"arena/sealed.go", decoderOf(arena.DecodeSealedKeys)},
 	{"arena/player.go", decoderOf(arena.DecodePlayer)},
 	{"arena/operations.go", decoderOf(arena.DecodeOperations)},
 	{"arena/members.go", decoderOf(arena.DecodeMember)},

@@ -39,7 +39,7 @@ var decoders = map[string][]func(string, []byte) (stored, error){
 	"match":  {any1(match.Decode), any1(match.DecodeDetail)},
 	"ladder": {any1(ladder.Decode), any1(ladder.DecodeSnapshot)},
 	"owner":  {any1(owner.Decode)},
-	"arena":  {any1(arena.DecodeKeys), any1(arena.DecodePlayer), any1(arena.DecodeOperations), any1(arena.DecodeMember), any1(arena.DecodeAssignments)},
+	"arena":  {any1(arena.DecodeKeys), any1(arena.DecodeSealedKeys), any1(arena.DecodePlayer), any1(arena.DecodeOperations), any1(arena.DecodeMember), any1(arena.DecodeAssignments)},
 }
 
 func decode(kind, name string, data []byte) (e stored, err error) {

@@ -99,12 +99,12 @@ type Options struct {
 	Cosigned        func(mode string, n int) (size uint64, signed []byte, found bool)
 	LadderKey       func(mode string) (string, error) // the key that verifies the heads of that tree, in note format
 	PlatformKey     ed25519.PublicKey
-	Beacon          *beacon.Info                   // nil if seeds do not use a beacon
-	SeedKey         func(id string) ([]byte, bool) // if nil, the decision log does not show the requests of running matches
-	BaseURL         string                         // the arena's own address, as browsers use it
-	SecurityContact string                         // URI for vulnerability reports; if empty, an email address: security@ and the host of BaseURL
-	Limits          ratelimit.Limits               // the zero value means no limits
-	TrustedProxies  []netip.Prefix                 // proxies whose X-Forwarded-For header the arena trusts
+	Beacon          *beacon.Info                                        // nil if seeds do not use a beacon
+	SeedKey         func(ctx context.Context, id string) ([]byte, bool) // if nil, the decision log does not show the requests of running matches
+	BaseURL         string                                              // the arena's own address, as browsers use it
+	SecurityContact string                                              // URI for vulnerability reports; if empty, an email address: security@ and the host of BaseURL
+	Limits          ratelimit.Limits                                    // the zero value means no limits
+	TrustedProxies  []netip.Prefix                                      // proxies whose X-Forwarded-For header the arena trusts
 	Now             func() time.Time
 	Logger          *slog.Logger
 }

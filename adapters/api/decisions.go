@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -70,16 +71,17 @@ func (s *Server) closedDecisions(c *call, botID string, m matches.Summary) ([]re
 	if err != nil {
 		return nil, err
 	}
-	return h.Decisions(seat, s.serverSeed(&h), details), nil
+	return h.Decisions(seat, s.serverSeed(c.ctx, &h), details), nil
 }
 
-// serverSeed returns the server seed of a match, even if the match is still running. It
-// returns nil if this process does not have the seed key.
-func (s *Server) serverSeed(h *frames.History) *seed.Seed {
-	if s.SeedKey == nil {
+// serverSeed returns the server seed of a running match. It returns nil if this process
+// does not have the seed key, or if the match has ended, because its stream then
+// contains the seed.
+func (s *Server) serverSeed(ctx context.Context, h *frames.History) *seed.Seed {
+	if s.SeedKey == nil || h.Proof != nil {
 		return nil
 	}
-	key, ok := s.SeedKey(h.Started.Table.SeedKey)
+	key, ok := s.SeedKey(ctx, h.Started.Table.SeedKey)
 	if !ok {
 		return nil
 	}

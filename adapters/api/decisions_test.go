@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/ed25519"
 	"encoding/json"
 	"fmt"
@@ -161,10 +162,10 @@ func TestDecisionLogOfARemovedBot(t *testing.T) {
 // the seed key, the log also contains the requests, which the process rebuilds. The log
 // never reveals the seed.
 func TestDecisionLogOfARunningMatch(t *testing.T) {
-	for name, key := range map[string]func(string) ([]byte, bool){
+	for name, key := range map[string]func(context.Context, string) ([]byte, bool){
 		"with the seed key":     arenatest.SeedKey,
 		"without a seed key":    nil,
-		"with another seed key": func(string) ([]byte, bool) { return nil, false },
+		"with another seed key": func(context.Context, string) ([]byte, bool) { return nil, false },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRivals(t, func(o *api.Options) { o.SeedKey = key })

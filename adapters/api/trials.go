@@ -80,10 +80,10 @@ func limitedTrial(err error) error {
 
 func (s *Server) getTrial(_ *call, in *trialPath) (rest.Trial, error) { return in.trial.body(), nil }
 
-func (s *Server) getTrialDecisions(_ *call, in *trialPath) (out rest.Decisions, err error) {
+func (s *Server) getTrialDecisions(c *call, in *trialPath) (out rest.Decisions, err error) {
 	out.Decisions = []rest.Decision{}
 	if t := &in.trial; t.started {
-		out.Decisions = t.history.Decisions(t.seat, s.serverSeed(&t.history), t.details)
+		out.Decisions = t.history.Decisions(t.seat, s.serverSeed(c.ctx, &t.history), t.details)
 	}
 	return out, nil
 }

@@ -107,7 +107,7 @@ func (f *fixture) start() {
 	p.notifier = notices.New(notices.Options{Accounts: flakyAccounts{p.accounts, f}, Directory: p.dir, Health: f, Mailer: f, BaseURL: "https://arena.example", Logger: logger})
 	p.ladder = matchmaker.NewLadder(f.log, matchmaker.LadderOptions{Mode: ladder.Standard, Rest: rest, PlatformKey: "cGxhdGZvcm0=", SeedKeys: seedKeys{}, Logger: logger})
 	m := matchmaker.New(matchmaker.Options{
-		Ladders: []*matchmaker.Ladder{p.ladder}, Directory: f, Referee: f, Pauser: p.notifier, Tick: tick, Logger: logger,
+		Ladders: []*matchmaker.Ladder{p.ladder}, Directory: f, Assigner: f, Pauser: p.notifier, Tick: tick, Logger: logger,
 	})
 	ctx, cancel := context.WithCancel(f.t.Context())
 	var all sync.WaitGroup
@@ -141,8 +141,18 @@ func (f *fixture) Candidates(_ context.Context, mode string) ([]ladder.Candidate
 	return list, nil
 }
 
-// Play ends a match as soon as it is seated.
-func (f *fixture) Play(s ladder.Seating) {
+// Assign ends the matches as soon as they are seated.
+func (f *fixture) Assign(ctx context.Context) error {
+	seatings, err := f.ladder.Unfinished(ctx)
+	for _, s := range seatings {
+		f.play(s)
+	}
+	return err
+}
+
+func (*fixture) Free() int { return 100 }
+
+func (f *fixture) play(s ladder.Seating) {
 	f.mu.Lock()
 	var results []ladder.Result
 	for i, b := range s.Bots {

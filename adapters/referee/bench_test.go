@@ -50,7 +50,7 @@ func benchReferee(scripts map[string]map[int][]byte) *Referee {
 	return New(Options{
 		Log: memory.New(), Player: "bench", Logger: slog.New(slog.DiscardHandler),
 		Modes:      map[string]Mode{testMode: {Decision: time.Minute, Wall: time.Hour, Ladder: noLadder{}}},
-		ServerSeed: SeedsFromKeys(func(string) ([]byte, bool) { return testKey, true }),
+		ServerSeed: SeedsFromKeys(func(context.Context, string) ([]byte, bool) { return testKey, true }),
 		Publish:    func(context.Context, ladder.Seating) error { return nil },
 		Bots:       func(id string) (directory.Bot, bool) { return directory.Bot{Name: id}, true },
 		Dial: func(_ context.Context, _, matchID string, _ Upgrade, receive func([]byte, string)) (Line, Accepted, error) {

@@ -105,7 +105,7 @@ type Options struct {
 	Bots func(botID string) (directory.Bot, bool)
 	// ServerSeed returns the server seed of a match. The referee compares the seed with
 	// the commitment of the table. SeedsFromKeys derives the seeds of an arena.
-	ServerSeed func(s ladder.Seating) (seed.Seed, error)
+	ServerSeed func(ctx context.Context, s ladder.Seating) (seed.Seed, error)
 	// Publish waits until the arena has published a signed head that includes the
 	// seating. The referee calls it before it dials the bots of a match that has not
 	// started. Publish fails only if ctx ends.
@@ -123,11 +123,11 @@ type Options struct {
 
 // SeedsFromKeys returns a function for Options.ServerSeed. It derives the seed of a
 // match from the seed key that the table names. find returns a seed key by its id.
-func SeedsFromKeys(find func(id string) ([]byte, bool)) func(ladder.Seating) (seed.Seed, error) {
-	return func(s ladder.Seating) (seed.Seed, error) {
-		key, ok := find(s.SeedKey)
+func SeedsFromKeys(find func(ctx context.Context, id string) ([]byte, bool)) func(context.Context, ladder.Seating) (seed.Seed, error) {
+	return func(ctx context.Context, s ladder.Seating) (seed.Seed, error) {
+		key, ok := find(ctx, s.SeedKey)
 		if !ok {
-			return seed.Seed{}, fmt.Errorf("seed key %s is missing from the secrets file", s.SeedKey)
+			return seed.Seed{}, fmt.Errorf("seed key %s is missing from the secrets file, and this process cannot get it from the log", s.SeedKey)
 		}
 		return seed.Server(key, s.MatchID), nil
 	}

@@ -71,7 +71,7 @@ func (r *Referee) play(ctx, ordered context.Context, s ladder.Seating) (*match.A
 	if !ok {
 		return nil, fmt.Errorf("mode %q is unknown", s.Mode)
 	}
-	server, err := r.options.ServerSeed(s)
+	server, err := r.options.ServerSeed(ctx, s)
 	if err != nil {
 		return nil, err
 	}

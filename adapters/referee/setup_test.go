@@ -80,7 +80,7 @@ func (f *fixture) referee(player string) *Referee {
 	r := New(Options{
 		Log: f.log, Modes: map[string]Mode{f.ofMode: f.mode}, Player: player, Logger: slog.New(slog.DiscardHandler),
 		Beacon: f.beacon, Gate: f.gate,
-		ServerSeed: SeedsFromKeys(func(id string) ([]byte, bool) { return testKey, id == "k1" }),
+		ServerSeed: SeedsFromKeys(func(_ context.Context, id string) ([]byte, bool) { return testKey, id == "k1" }),
 		Publish: func(ctx context.Context, s ladder.Seating) error {
 			require.Equal(f.t, f.seating(), s)
 			if f.publish == nil {

@@ -253,9 +253,9 @@ func TestPlayOut(t *testing.T) {
 func TestSeedMustMatchTheCommitment(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		r := f.referee("player")
-		r.options.ServerSeed = func(ladder.Seating) (seed.Seed, error) { return seed.Seed{1}, nil }
+		r.options.ServerSeed = func(context.Context, ladder.Seating) (seed.Seed, error) { return seed.Seed{1}, nil }
 		require.ErrorContains(f.t, r.PlayOut(f.t.Context(), f.seating()), "does not match the commitment")
-		r.options.ServerSeed = SeedsFromKeys(func(string) ([]byte, bool) { return nil, false })
+		r.options.ServerSeed = SeedsFromKeys(func(context.Context, string) ([]byte, bool) { return nil, false })
 		require.ErrorContains(f.t, r.PlayOut(f.t.Context(), f.seating()), "seed key k1 is missing")
 		require.Empty(f.t, f.events())
 	})

@@ -32,6 +32,9 @@ type seedKey struct {
 	Key secret `json:"key"`
 }
 
+// The method hash() returns the hash by which arena-keys names the key.
+func (s seedKey) hash() arena.Hash { return arena.HashOf(s.Key[:]) }
+
 // secret is 32 bytes in lower-case hex.
 type secret [32]byte
 
@@ -105,13 +108,22 @@ func (c contents) encode() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-func (c contents) seedKey(id string) ([]byte, bool) {
+func (c contents) find(id string) (seedKey, bool) {
 	for _, s := range c.SeedKeys {
 		if s.ID == id {
-			return slices.Clone(s.Key[:]), true
+			return s, true
 		}
 	}
-	return nil, false
+	return seedKey{}, false
+}
+
+// The method seedKey() returns a copy of the key with the given id.
+func (c contents) seedKey(id string) ([]byte, bool) {
+	s, ok := c.find(id)
+	if !ok {
+		return nil, false
+	}
+	return slices.Clone(s.Key[:]), true
 }
 
 // The method held() returns what the log stores about the secrets: the public key and
@@ -120,7 +132,7 @@ func (c contents) held() arena.Held {
 	public := ed25519.NewKeyFromSeed(c.PlatformSeed[:]).Public().(ed25519.PublicKey)
 	h := arena.Held{Platform: arena.PublicKey(public), Email: arena.HashOf(c.EmailKey[:])}
 	for _, s := range c.SeedKeys {
-		h.Seeds = append(h.Seeds, arena.HeldSeed{ID: s.ID, Hash: arena.HashOf(s.Key[:])})
+		h.Seeds = append(h.Seeds, arena.HeldSeed{ID: s.ID, Hash: s.hash()})
 	}
 	return h
 }

@@ -96,7 +96,7 @@ func TestParseRejectsInvalidFiles(t *testing.T) {
 
 func TestSecretsCannotBePrintedOrEncoded(t *testing.T) {
 	s := Secrets{&store{}}
-	s.current.Store(&current{file: fixed(), seed: "a"})
+	s.current.Store(&current{file: fixed()})
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d", "%q"} {
 		require.Equal(t, "[secrets]", fmt.Sprintf(verb, s), verb)
 		require.Equal(t, "[secrets]", fmt.Sprintf(verb, &s), verb)

@@ -16,11 +16,14 @@ import (
 // has not been published yet. The caller must ensure that no tables are seated while
 // PublishRetired runs.
 func (s Secrets) PublishRetired(ctx context.Context, needed func(context.Context) (map[string]bool, error)) ([]string, error) {
-	s.changing.Lock()
-	defer s.changing.Unlock()
+	if err := s.changing.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer s.changing.Release(1)
+	now := *s.current.Load()
 	var ids []string
 	m := eventstore.Metadata{At: time.Now(), Correlation: uuid.NewString()}
-	_, _, err := kind.Handle(ctx, s.log, arena.KeysStream, arena.Keys{}, m, func(k arena.Keys) ([]arena.Event, error) {
+	keys, _, err := kind.Handle(ctx, s.log, arena.KeysStream, arena.Keys{}, m, func(k arena.Keys) ([]arena.Event, error) {
 		ids = nil
 		if len(k.Unpublished()) == 0 {
 			return nil, nil
@@ -29,7 +32,8 @@ func (s Secrets) PublishRetired(ctx context.Context, needed func(context.Context
 		if err != nil {
 			return nil, err
 		}
-		events := k.Publish(s.SeedKey, inUse)
+		now.file, _ = s.complete(ctx, k.Unpublished(), now.file) // a key that this process does not get stays unpublished
+		events := k.Publish(now.file.seedKey, inUse)
 		for _, e := range events {
 			ids = append(ids, e.(arena.SeedKeyPublished).ID)
 		}
@@ -38,5 +42,7 @@ func (s Secrets) PublishRetired(ctx context.Context, needed func(context.Context
 	if err != nil {
 		return nil, err
 	}
+	now.keys = keys
+	s.current.Store(&now)
 	return ids, nil
 }

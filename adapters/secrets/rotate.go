@@ -2,6 +2,7 @@ package secrets
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -19,11 +20,12 @@ type Rotation struct {
 }
 
 // Rotate creates a new seed key, makes it the active key, and retires the old key. It
-// stores the new key durably in the file before it stores the key's id in the log. A
-// crash between these two steps leaves an unused key. The caller must ensure that no
-// table is seated during Rotate, because the table could use the old key. If Rotate
-// returns an error, the log may still have stored the rotation. In that case, Refresh
-// reads the active key from the log.
+// first stores the new key durably in the file. Then it stores a sealed copy in the log,
+// so that all other processes can read the key as soon as the log names it. In the end,
+// it stores the key's id in the log. A crash between these steps leaves an unused key.
+// The caller must ensure that no table is seated during Rotate, because the table could
+// use the old key. If Rotate returns an error, the log may still have stored the
+// rotation. In that case, Refresh reads the active key from the log.
 func (s Secrets) Rotate(ctx context.Context, reason string, m eventstore.Metadata) (Rotation, error) {
 	return s.rotate(ctx, reason, m, func(arena.Keys) bool { return true })
 }
@@ -36,7 +38,7 @@ const scheduled = "scheduled rotation"
 // time, only one of them rotates the key.
 func (s Secrets) RotateIfOlder(ctx context.Context, age time.Duration, now time.Time) (Rotation, error) {
 	due := func(added time.Time) bool { return now.Sub(added) >= age }
-	if !due(s.current.Load().used) {
+	if seed, known := s.current.Load().keys.CurrentSeed(); known && !due(seed.Added) {
 		return Rotation{}, nil
 	}
 	m := eventstore.Metadata{At: now, Correlation: uuid.NewString()}
@@ -49,13 +51,15 @@ func (s Secrets) RotateIfOlder(ctx context.Context, age time.Duration, now time.
 // rotate calls the function wanted() with the keys in the log. If the function returns
 // true, rotate replaces the seed key.
 func (s Secrets) rotate(ctx context.Context, reason string, m eventstore.Metadata, wanted func(arena.Keys) bool) (Rotation, error) {
-	s.changing.Lock()
-	defer s.changing.Unlock()
+	if err := s.changing.Acquire(ctx, 1); err != nil {
+		return Rotation{}, err
+	}
+	defer s.changing.Release(1)
 	added := seedKey{ID: uuid.NewString(), Key: newSecret()}
-	before := s.current.Load()
-	file := s.withStoredKeys(before.file)
-	extended := file
-	extended.SeedKeys = append(slices.Clip(file.SeedKeys), added)
+	now := *s.current.Load()
+	now.file = s.withStoredKeys(now.file)
+	extended := now.file
+	extended.SeedKeys = append(slices.Clip(now.file.SeedKeys), added)
 	saved := false
 	var rotation Rotation
 	keys, _, err := kind.Handle(ctx, s.log, arena.KeysStream, arena.Keys{}, m, func(k arena.Keys) ([]arena.Event, error) {
@@ -63,16 +67,19 @@ func (s Secrets) rotate(ctx context.Context, reason string, m eventstore.Metadat
 		if !wanted(k) {
 			return nil, nil
 		}
-		events, err := k.Rotate(arena.HeldSeed{ID: added.ID, Hash: arena.HashOf(added.Key[:])}, reason)
+		events, err := k.Rotate(arena.HeldSeed{ID: added.ID, Hash: added.hash()}, reason)
 		if err != nil {
 			return nil, err
 		}
 		if !saved {
-			if err := replace(s.path, extended); err != nil {
+			if err := s.save(extended); err != nil {
 				return nil, err
 			}
-			file, saved = extended, true
-			s.current.Store(&current{file, before.seed, before.used})
+			now.file, saved = extended, true
+			s.current.Store(&current{now.file, now.keys, now.why})
+		}
+		if err := s.seal(ctx, k, now.file, []seedKey{added}); err != nil {
+			return nil, err
 		}
 		rotation = rotationOf(events)
 		return events, nil
@@ -80,7 +87,7 @@ func (s Secrets) rotate(ctx context.Context, reason string, m eventstore.Metadat
 	if err != nil {
 		return Rotation{}, err
 	}
-	s.current.Store(active(keys, file))
+	s.current.Store(&current{now.file, keys, now.why})
 	return rotation, nil
 }
 
@@ -100,6 +107,14 @@ func (s Secrets) withStoredKeys(c contents) contents {
 	return c
 }
 
+// save replaces the stored file, unless it now belongs to another arena.
+func (s Secrets) save(c contents) error {
+	if stored, err := load(s.path); err == nil && stored.PlatformSeed != c.PlatformSeed {
+		return fmt.Errorf("the secrets file %s now belongs to another arena", s.path)
+	}
+	return replace(s.path, c)
+}
+
 func rotationOf(events []arena.Event) (r Rotation) {
 	for _, e := range events {
 		switch e := e.(type) {
@@ -112,17 +127,29 @@ func rotationOf(events []arena.Event) (r Rotation) {
 	return r
 }
 
-// Refresh reads the id of the active seed key from the log. It fails if the file does
-// not contain that key. That happens if an arena with a different secrets file has
-// rotated the key.
+// Refresh reads the keys that the log names, and gets the seed keys that this process
+// lacks. It fails if the log is unavailable, or if this process still lacks the active
+// seed key.
 func (s Secrets) Refresh(ctx context.Context) error {
-	s.changing.Lock()
-	defer s.changing.Unlock()
+	return s.refresh(ctx, false)
+}
+
+// refresh implements Refresh. If recheck is true, it also checks whether the log still
+// has the copies that it had.
+func (s Secrets) refresh(ctx context.Context, recheck bool) error {
+	if err := s.changing.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer s.changing.Release(1)
+	if recheck {
+		clear(s.sealed)
+	}
 	keys, _, err := kind.Load(ctx, s.log, arena.KeysStream, arena.Keys{})
 	if err != nil {
 		return err
 	}
-	file := s.current.Load().file
-	s.current.Store(active(keys, file))
-	return keys.Check(file.held(), true)
+	file, why := s.exchange(ctx, keys, s.current.Load().file)
+	now := &current{file, keys, why}
+	s.current.Store(now)
+	return now.err()
 }

@@ -37,7 +37,7 @@ func TestRotateReplacesTheActiveKey(t *testing.T) {
 	id, key := s.CurrentSeedKey()
 	require.Equal(t, r.Added, id)
 	require.NotEqual(t, oldKey, key)
-	byID, ok := s.SeedKey(old)
+	byID, ok := s.SeedKey(t.Context(), old)
 	require.True(t, ok, "matches under the old key can continue")
 	require.Equal(t, oldKey, byID)
 	requireOnlyFile(t, path)

@@ -92,7 +92,7 @@ func TestRotationKeepsKeysOfAnotherProcess(t *testing.T) {
 	one, two := rotate(t, first), rotate(t, second)
 	again := open(t, log, path)
 	for _, id := range []string{one.Added, two.Added} {
-		_, ok := again.SeedKey(id)
+		_, ok := again.SeedKey(t.Context(), id)
 		require.True(t, ok)
 	}
 }
@@ -103,9 +103,9 @@ func TestSeedKeyOfAnotherProcess(t *testing.T) {
 	player, reader := open(t, log, path), open(t, log, path)
 	r := rotate(t, player)
 	_, want := player.CurrentSeedKey()
-	key, ok := reader.SeedKey(r.Added)
+	key, ok := reader.SeedKey(t.Context(), r.Added)
 	require.True(t, ok)
 	require.Equal(t, want, key)
-	_, ok = reader.SeedKey("unknown")
+	_, ok = reader.SeedKey(t.Context(), "unknown")
 	require.False(t, ok)
 }

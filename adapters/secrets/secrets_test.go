@@ -71,12 +71,12 @@ func TestFirstStartCreatesSecretsAndNamesThemInTheLog(t *testing.T) {
 	require.Equal(t, []arena.Hash{arena.HashOf(s.EmailKey())}, keys.Email)
 	id, key := s.CurrentSeedKey()
 	require.Equal(t, []arena.SeedKey{{ID: id, Hash: arena.HashOf(key), Added: keys.Seeds[0].Added}}, keys.Seeds)
-	byID, ok := s.SeedKey(id)
+	byID, ok := s.SeedKey(t.Context(), id)
 	require.True(t, ok)
 	require.Equal(t, key, byID)
 	require.Len(t, key, 32)
 	require.Len(t, s.EmailKey(), 32)
-	_, ok = s.SeedKey("another")
+	_, ok = s.SeedKey(t.Context(), "another")
 	require.False(t, ok)
 	requireOnlyFile(t, path)
 }
@@ -116,7 +116,7 @@ func TestKeysAreCopies(t *testing.T) {
 	id, key := s.CurrentSeedKey()
 	clear(key)
 	clear(s.EmailKey())
-	same, _ := s.SeedKey(id)
+	same, _ := s.SeedKey(t.Context(), id)
 	require.NotEqual(t, key, same)
 	require.NotEqual(t, make([]byte, 32), s.EmailKey())
 }
@@ -226,12 +226,12 @@ func TestRetiredSeedKeysServeUnfinishedMatches(t *testing.T) {
 	id, _ := s.CurrentSeedKey()
 	require.Equal(t, old, id)
 
-	key, _ := s.SeedKey("new")
+	key, _ := s.SeedKey(t.Context(), "new")
 	record(t, log, arena.SeedKeyAdded{ID: "new", Hash: arena.HashOf(key)}, arena.SeedKeyRetired{ID: old})
 	s = open(t, log, pathIn(folder))
 	id, _ = s.CurrentSeedKey()
 	require.Equal(t, "new", id)
-	_, ok := s.SeedKey(old)
+	_, ok := s.SeedKey(t.Context(), old)
 	require.True(t, ok)
 }
 

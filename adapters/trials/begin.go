@@ -2,6 +2,7 @@ package trials
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -30,6 +31,8 @@ func (r *Runner) begin(ctx context.Context, b directory.Bot) error {
 	switch {
 	case time.Since(b.TrialOrdered) > patience+r.o.Walls[b.Mode]:
 		outcome = owner.TrialExpired
+	case !begun && s.SeedKey == "":
+		err = errNoSeedKey
 	case !begun:
 		outcome, err = r.prepare(ctx, b)
 	}
@@ -41,6 +44,10 @@ func (r *Runner) begin(ctx context.Context, b directory.Bot) error {
 	}
 	return r.end(ctx, b, b.Trial, outcome)
 }
+
+// errNoSeedKey means that this process does not have the active seed key. Then it must
+// not begin a trial, because the trial's dice would not be secret.
+var errNoSeedKey = errors.New("this process does not have the active seed key")
 
 // prepare sets how long the log keeps the trial. If new trials must not begin, it
 // returns the outcome with which the trial ends.

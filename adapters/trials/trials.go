@@ -70,7 +70,8 @@ type Options struct {
 	Log       eventstore.Log
 	Accounts  Accounts
 	Directory Directory
-	// SeedKey returns the seed key for new trials.
+	// SeedKey returns the seed key for new trials, or an empty id if this process does
+	// not have it.
 	SeedKey func() (id string, key []byte)
 	Walls   map[string]time.Duration // the wall clock of each mode
 	// BetweenTicks calls f while no tick seats tables. Later ticks take into account

@@ -50,8 +50,8 @@ func (a *arena) collectors() []prometheus.Collector {
 // The method ready() responds with 200 while the beacon and all read models work. If a
 // read model has stopped, ready responds with 503 and names the event that stopped the
 // model. It also responds with 503 while the beacon is behind, because the arena then
-// seats nobody. If the log is available, ready also reports whether the arena is
-// draining.
+// seats nobody, and while a playing arena does not have the active seed key. If the log
+// is available, ready also reports whether the arena is draining.
 func (a *arena) ready(w http.ResponseWriter, r *http.Request) {
 	status, answer := http.StatusOK, map[string]any{"ready": true}
 	if draining, known := a.draining(r.Context()); known {
@@ -62,6 +62,14 @@ func (a *arena) ready(w http.ResponseWriter, r *http.Request) {
 		answer["beacon"] = map[string]any{"up": err == nil, "round": a.beacon.Newest()}
 		if err != nil {
 			status, answer["ready"], answer["why"] = http.StatusServiceUnavailable, false, "the arena seats nobody: "+err.Error()
+		}
+	}
+	if a.Play {
+		if missing := a.secrets.MissingSeedKeyIDs(); len(missing) > 0 {
+			answer["missingSeedKeys"] = missing
+		}
+		if err := a.secrets.Err(); err != nil {
+			status, answer["ready"], answer["why"] = http.StatusServiceUnavailable, false, "the arena plays no new matches: "+err.Error()
 		}
 	}
 	for _, r := range a.runners {

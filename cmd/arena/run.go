@@ -51,6 +51,7 @@ func (a *arena) run(ctx context.Context) error {
 	g.Go(func() error { return unlessStopped(ctx, a.signedLog.catchUp(ctx)) })
 	g.Go(func() error { return listen.Serve(a.admin, a.listeners.admin) })
 	if a.Play {
+		g.Go(func() error { a.secrets.Follow(models, a.logger); return nil })
 		if a.beacon != nil {
 			g.Go(func() error { a.beacon.Run(models); return nil })
 		}

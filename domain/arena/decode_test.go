@@ -24,6 +24,7 @@ var stored = []struct {
 	{arena.DecodeKeys, arena.SeedKeyRetired{ID: "a"}, "SeedKeyRetired", `{"id":"a"}`},
 	{arena.DecodeKeys, arena.SeedKeyRetired{ID: "a", Reason: "once a year"}, "SeedKeyRetired", `{"id":"a","reason":"once a year"}`},
 	{arena.DecodeKeys, arena.SeedKeyPublished{ID: "a", Key: arena.RevealedKey{9}}, "SeedKeyPublished", `{"id":"a","key":"09` + zeros + `"}`},
+	{arena.DecodeSealedKeys, arena.SeedKeysSealed{Keys: []arena.SealedKey{{ID: "a", Sealed: []byte{1, 2, 255}}}}, "SeedKeysSealed", `{"keys":[{"id":"a","sealed":"AQL/"}]}`},
 	{arena.DecodePlayer, arena.PlayerClaimed{Holder: "x", Generation: 2, Host: "red"}, "PlayerClaimed", `{"holder":"x","generation":2,"host":"red"}`},
 	{arena.DecodePlayer, arena.PlayerRenewed{Holder: "x", Generation: 2, Host: "red"}, "PlayerRenewed", `{"holder":"x","generation":2,"host":"red"}`},
 	{arena.DecodePlayer, arena.PlayerReleased{Holder: "x", Generation: 2, Host: "red"}, "PlayerReleased", `{"holder":"x","generation":2,"host":"red"}`},
@@ -55,18 +56,20 @@ func TestDecodeRefuses(t *testing.T) {
 		decode     func(string, []byte) (arena.Event, error)
 		name, data string
 	}{
-		"an unknown type":              {arena.DecodeKeys, "KeyLost", `{}`},
-		"a player's event as a key's":  {arena.DecodeKeys, "PlayerClaimed", `{}`},
-		"a key's event as a player's":  {arena.DecodePlayer, "SeedKeyAdded", `{}`},
-		"a key's event as an order":    {arena.DecodeOperations, "SeedKeyAdded", `{}`},
-		"a player's event as a member": {arena.DecodeMember, "PlayerClaimed", `{}`},
-		"a heartbeat as an assignment": {arena.DecodeAssignments, "MemberSeen", `{}`},
-		"invalid JSON":                 {arena.DecodePlayer, "PlayerClaimed", `{`},
-		"a short hash":                 {arena.DecodeKeys, "EmailKeyAdded", `{"hash":"01"}`},
-		"a hash in capitals":           {arena.DecodeKeys, "EmailKeyAdded", `{"hash":"AB` + zeros + `"}`},
-		"a short public key":           {arena.DecodeKeys, "PlatformKeyPublished", `{"publicKey":"AQID"}`},
-		"a public key in URL encoding": {arena.DecodeKeys, "PlatformKeyPublished", `{"publicKey":"_QIDAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}`},
-		"a revealed key not in hex":    {arena.DecodeKeys, "SeedKeyPublished", `{"id":"a","key":"zz` + zeros + `"}`},
+		"an unknown type":               {arena.DecodeKeys, "KeyLost", `{}`},
+		"a player's event as a key's":   {arena.DecodeKeys, "PlayerClaimed", `{}`},
+		"a key's event as a player's":   {arena.DecodePlayer, "SeedKeyAdded", `{}`},
+		"a key's event as an order":     {arena.DecodeOperations, "SeedKeyAdded", `{}`},
+		"a player's event as a member":  {arena.DecodeMember, "PlayerClaimed", `{}`},
+		"a heartbeat as an assignment":  {arena.DecodeAssignments, "MemberSeen", `{}`},
+		"invalid JSON":                  {arena.DecodePlayer, "PlayerClaimed", `{`},
+		"a short hash":                  {arena.DecodeKeys, "EmailKeyAdded", `{"hash":"01"}`},
+		"a hash in capitals":            {arena.DecodeKeys, "EmailKeyAdded", `{"hash":"AB` + zeros + `"}`},
+		"a short public key":            {arena.DecodeKeys, "PlatformKeyPublished", `{"publicKey":"AQID"}`},
+		"a public key in URL encoding":  {arena.DecodeKeys, "PlatformKeyPublished", `{"publicKey":"_QIDAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}`},
+		"a revealed key not in hex":     {arena.DecodeKeys, "SeedKeyPublished", `{"id":"a","key":"zz` + zeros + `"}`},
+		"a key's event as a sealed key": {arena.DecodeSealedKeys, "SeedKeyAdded", `{}`},
+		"a sealed key not in base64":    {arena.DecodeSealedKeys, "SeedKeysSealed", `{"keys":[{"id":"a","sealed":"a-"}]}`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +88,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add("PlatformKeyPublished", []byte(`{"publicKey":null}`))
 	f.Add("Unheard", []byte(`[]`))
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
-		for _, decode := range []func(string, []byte) (arena.Event, error){arena.DecodeKeys, arena.DecodePlayer, arena.DecodeOperations} {
+		for _, decode := range []func(string, []byte) (arena.Event, error){arena.DecodeKeys, arena.DecodeSealedKeys, arena.DecodePlayer, arena.DecodeOperations} {
 			e, err := decode(name, data)
 			if err != nil {
 				continue

@@ -135,6 +135,22 @@ func (k Keys) CurrentSeed() (SeedKey, bool) {
 	return SeedKey{}, false
 }
 
+// Seed returns the seed key with the given id.
+func (k Keys) Seed(id string) (SeedKey, bool) {
+	for _, s := range k.Seeds {
+		if s.ID == id {
+			return s, true
+		}
+	}
+	return SeedKey{}, false
+}
+
+// Secret returns the seed keys that have not been published: the key in use, and the
+// retired keys that unfinished matches may need.
+func (k Keys) Secret() []SeedKey {
+	return slices.DeleteFunc(slices.Clone(k.Seeds), func(s SeedKey) bool { return s.Revealed != nil })
+}
+
 // Held describes an arena's secrets without revealing them.
 type Held struct {
 	Platform PublicKey
@@ -194,10 +210,19 @@ func (k Keys) Rotate(to HeldSeed, reason string) ([]Event, error) {
 	return events, nil
 }
 
+// MissingSeedKeyError reports that the secrets lack a seed key in use.
+type MissingSeedKeyError struct{ ID string }
+
+func (e *MissingSeedKeyError) Error() string {
+	return fmt.Sprintf("the seed key %q is missing, but the log still uses it", e.ID)
+}
+
 // Check returns a one-line error if an arena with the secrets h must not start on the
-// log. h must have the log's platform key and email key. A player also needs every
-// seed key in use. h may also contain keys that are not in the log yet, because a
-// rotation writes the secrets file before it appends to the log.
+// log. h must have the log's platform key and email key. A player also needs every seed
+// key in use. If it lacks such a key, and everything else is correct, the error is a
+// *MissingSeedKeyError. The player may then start, but may not seat tables. h may also
+// contain keys that are not in the log yet, because a rotation writes the secrets file
+// before it appends to the log.
 func (k Keys) Check(h Held, player bool) error {
 	if h.Platform != k.Platform {
 		return fmt.Errorf("the platform key is %s, but the log names %s", h.Platform, k.Platform)
@@ -212,18 +237,19 @@ func (k Keys) Check(h Held, player bool) error {
 }
 
 func (k Keys) checkSeeds(held []HeldSeed) error {
+	if _, ok := k.CurrentSeed(); !ok {
+		return errors.New("the log has no seed key in use: all are retired")
+	}
+	var missing error
 	for _, s := range k.Seeds {
 		i := slices.IndexFunc(held, func(h HeldSeed) bool { return h.ID == s.ID })
 		switch {
 		case s.Retired:
 		case i < 0:
-			return fmt.Errorf("the seed key %q is missing, but the log still uses it", s.ID)
+			missing = &MissingSeedKeyError{s.ID}
 		case held[i].Hash != s.Hash:
 			return fmt.Errorf("the seed key %q does not match the log", s.ID)
 		}
 	}
-	if _, ok := k.CurrentSeed(); !ok {
-		return errors.New("the log has no seed key in use: all are retired")
-	}
-	return nil
+	return missing
 }

@@ -31,7 +31,7 @@ var seedKey = []byte("the seed key of the tests, 32 b.")
 
 // SeedKey returns the seed key with the given id, as the method in adapters/secrets
 // does. Every Arena has the same seed key.
-func SeedKey(id string) ([]byte, bool) { return seedKey, id == seedKeyID }
+func SeedKey(_ context.Context, id string) ([]byte, bool) { return seedKey, id == seedKeyID }
 
 // Arena writes a log. Only one goroutine may use it.
 type Arena struct {

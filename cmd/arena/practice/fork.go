@@ -300,7 +300,7 @@ func (r *forkRun) playOn(ctx context.Context, m tournament.Match, dial dialMatch
 		}
 	}()
 	w, dial := worker{series: &r.series}, r.takeOver(held, dial)
-	options := w.options(log, m, func(ladder.Seating) (seed.Seed, error) { return r.past.proof.ServerSeed, nil }, dial)
+	options := w.options(log, m, func(context.Context, ladder.Seating) (seed.Seed, error) { return r.past.proof.ServerSeed, nil }, dial)
 	if !r.same {
 		options.Resume = func(state match.Match) match.Match {
 			state.Game.Reseed(m.Server)

@@ -170,7 +170,7 @@ func (w *worker) seating(m tournament.Match) match.Seating {
 // referee plays a match with a referee, on a log that only this match uses.
 func (w *worker) referee(ctx context.Context, m tournament.Match) (p played, err error) {
 	log := memory.New()
-	r := referee.New(w.options(log, m, func(ladder.Seating) (seed.Seed, error) { return m.Server, nil }, w.dial))
+	r := referee.New(w.options(log, m, func(context.Context, ladder.Seating) (seed.Seed, error) { return m.Server, nil }, w.dial))
 	s := ladder.Seating{
 		MatchID: m.ID, Mode: w.mode, Revision: uint64(m.Block), Index: m.Rotation, SeedKey: localKey,
 		Commitment: seed.Commitment(m.Server), SeatedAt: time.Now(),
@@ -196,7 +196,7 @@ func (w *worker) referee(ctx context.Context, m tournament.Match) (p played, err
 type dialMatch func(ctx context.Context, m tournament.Match, u referee.Upgrade, receive func([]byte, string)) (referee.Line, referee.Accepted, error)
 
 // The method options() returns the options of a referee that plays one match.
-func (w *worker) options(log eventstore.Log, m tournament.Match, server func(ladder.Seating) (seed.Seed, error), dial dialMatch) referee.Options {
+func (w *worker) options(log eventstore.Log, m tournament.Match, server func(context.Context, ladder.Seating) (seed.Seed, error), dial dialMatch) referee.Options {
 	return referee.Options{
 		Log: log, Player: localOwner, Logger: w.logger,
 		Modes:      map[string]referee.Mode{w.mode: {Decision: w.decision, Wall: w.wall, Ladder: noLadder{}}},

@@ -75,7 +75,7 @@ func newRotatingLog(t *testing.T) (log *rotatingLog, matchID string) {
 	play.Nonce = func(match.Seat) string { return "" }
 	play.PlatformKey = base64.StdEncoding.EncodeToString(rotatedPlatform[:])
 	appendAll(log, domain.KeysStream, domain.Event(domain.PlatformKeyPublished{PublicKey: rotatedPlatform}))
-	key, _ := arenatest.SeedKey("seed-key-1")
+	key, _ := arenatest.SeedKey(t.Context(), "seed-key-1")
 	appendAll(log, domain.KeysStream, domain.Event(domain.SeedKeyAdded{ID: "seed-key-1", Hash: domain.HashOf(key)}))
 	ids := play.Register("ada", ladder.Standard, "Ann", "Bea", "Cat")
 	for _, id := range ids {
