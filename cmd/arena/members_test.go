@@ -48,8 +48,9 @@ type fleet struct {
 
 // handover is the end of a process, and the matches that it played.
 type handover struct {
-	at      time.Time
-	matches []string
+	at       time.Time
+	graceful bool
+	matches  []string
 }
 
 // newFleet starts a node and n arenas. The bots take the given time for each answer.
@@ -146,8 +147,8 @@ func (f *fleet) running(i int) (list []string) {
 }
 
 // fails records that an arena ends now.
-func (f *fleet) fails(i int, end func()) handover {
-	h := handover{matches: f.running(i)}
+func (f *fleet) fails(i int, graceful bool, end func()) handover {
+	h := handover{graceful: graceful, matches: f.running(i)}
 	end()
 	h.at = time.Now()
 	f.mu.Lock()
@@ -157,24 +158,24 @@ func (f *fleet) fails(i int, end func()) handover {
 }
 
 // resumed returns how long each match of a handover waited for its next dial. Matches
-// that ended at the same time as the process are missing.
+// that ended at the same time as the process are missing. If the next process of a match
+// ended before it dialed, the match counts only for that handover.
 func (f *fleet) resumed(h handover) (waits []time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, id := range h.matches {
-		if i := slices.IndexFunc(f.upgrades[id], func(at time.Time) bool { return at.After(h.at) }); i >= 0 {
-			waits = append(waits, f.upgrades[id][i].Sub(h.at))
+		i := slices.IndexFunc(f.upgrades[id], func(at time.Time) bool { return at.After(h.at) })
+		if i < 0 {
+			continue
+		}
+		dialed := f.upgrades[id][i]
+		if !slices.ContainsFunc(f.faults, func(next handover) bool {
+			return next.at.After(h.at) && next.at.Before(dialed) && slices.Contains(next.matches, id)
+		}) {
+			waits = append(waits, dialed.Sub(h.at))
 		}
 	}
 	return waits
-}
-
-// undisturbed reports whether no other process ended within killedHandover after a
-// handover began.
-func (f *fleet) undisturbed(h handover) bool {
-	return !slices.ContainsFunc(f.faults, func(other handover) bool {
-		return other.at.After(h.at) && other.at.Sub(h.at) < killedHandover
-	})
 }
 
 // awaitShare waits until an arena plays at least one match.
@@ -234,15 +235,15 @@ func TestProcessesShareTheMatches(t *testing.T) {
 	}
 	dead := f.seats()
 	paused, left := (dead+1)%3, (dead+2)%3
-	stopped := f.fails(paused, func() { f.arenas[paused].arena.signal(syscall.SIGSTOP) })
+	stopped := f.fails(paused, false, func() { f.arenas[paused].arena.signal(syscall.SIGSTOP) })
 	ended := time.Now()
-	killed := f.fails(dead, f.arenas[dead].arena.kill)
+	killed := f.fails(dead, false, f.arenas[dead].arena.kill)
 	f.awaitMoved(dead)
 	f.awaitMoved(paused)
 	pause(killedHandover - time.Since(ended))
 	f.arenas[paused].arena.signal(syscall.SIGCONT)
 	f.awaitShare(paused)
-	graceful := f.fails(left, func() { f.arenas[left].arena.signal(syscall.SIGTERM) })
+	graceful := f.fails(left, true, func() { f.arenas[left].arena.signal(syscall.SIGTERM) })
 	<-f.arenas[left].arena.exited
 	f.awaitMoved(left)
 	for _, i := range []int{dead, left} {
@@ -255,7 +256,7 @@ func TestProcessesShareTheMatches(t *testing.T) {
 }
 
 // Three arenas play 24 matches. Every 5 s, one of them is killed at random. In between,
-// one is paused for 20 s, and one is cut off from the log.
+// some are stopped gracefully, one is paused for 20 s, and one is cut off from the log.
 func TestSoakProcessesShareTheMatches(t *testing.T) {
 	if os.Getenv("ARENA_SOAK") == "" {
 		t.Skip("takes minutes: run make soak")
@@ -286,23 +287,20 @@ func TestSoakProcessesShareTheMatches(t *testing.T) {
 				f.proxies[i].Set(outage.None)
 			})
 		}
+		if n%10 == 5 {
+			r.stop()
+		}
 		r.kill()
 		pause(5 * time.Second)
 	}
 	r.recover()
 	rated, compared, claims := f.settle()
-	var all, undisturbed []time.Duration
+	waits := map[bool][]time.Duration{}
 	for _, h := range f.faults {
-		waits := f.resumed(h)
-		all = append(all, waits...)
-		if f.undisturbed(h) {
-			undisturbed = append(undisturbed, waits...)
-		}
+		waits[h.graceful] = append(waits[h.graceful], f.resumed(h)...)
 	}
-	report(t, "killed, and perhaps other processes within the next 20 s", all, time.Hour)
-	if len(undisturbed) > 0 {
-		report(t, "killed", undisturbed, killedHandover)
-	}
+	report(t, "killed, paused or cut off", waits[false], killedHandover)
+	report(t, "stopped gracefully", waits[true], gracefulHandover)
 	t.Logf("%d kills, %d matches rated, %d claims, %d public events equal to those of undisturbed runs", kills, rated, claims, compared)
 }
 
@@ -346,7 +344,19 @@ func (r *randomFaults) choose() int {
 func (r *randomFaults) kill() {
 	i := r.choose()
 	delay := time.Duration(r.rng.IntN(2)) * time.Duration(r.rng.IntN(25_000)) * time.Millisecond
-	r.fails(i, r.arenas[i].arena.kill)
+	r.fails(i, false, r.arenas[i].arena.kill)
+	r.startAfter(i, delay)
+}
+
+// stop stops an arena gracefully. A supervisor starts it again.
+func (r *randomFaults) stop() {
+	i := r.choose()
+	r.fails(i, true, func() { r.arenas[i].arena.signal(syscall.SIGTERM) })
+	r.arenas[i].arena.awaitExit()
+	r.startAfter(i, 3*gracefulHandover)
+}
+
+func (r *randomFaults) startAfter(i int, delay time.Duration) {
 	r.busy.Go(func() {
 		pause(delay)
 		r.arenas[i].start()
@@ -357,7 +367,7 @@ func (r *randomFaults) kill() {
 // hurt calls fault with an arena that plays.
 func (r *randomFaults) hurt(fault func(i int)) {
 	i := r.choose()
-	r.fails(i, func() {})
+	r.fails(i, false, func() {})
 	r.busy.Go(func() {
 		fault(i)
 		r.back <- i
