@@ -8,6 +8,7 @@ import (
 	"hexarena/eventstore"
 
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	grpcmeta "google.golang.org/grpc/metadata"
 )
 
 // readAhead is the number of values that stream may receive before its caller has
@@ -88,7 +89,7 @@ func call[T any](ctx context.Context, l *Log, g *generation, f func(context.Cont
 	bound, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	err = l.run(bound, g, cancel, func(ctx context.Context) {
 		var r result[T]
-		r.err = g.retireIfUnavailable(guarded(func() (err error) { r.value, err = f(ctx, g.client); return err }))
+		r.err = g.retireIfUseless(guarded(func() (err error) { r.value, err = f(ctx, g.client); return err }))
 		done <- r
 	})
 	if err != nil {
@@ -131,7 +132,7 @@ func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *e
 				return false
 			}
 		}
-		done <- g.retireIfUnavailable(guarded(func() error { return f(ctx, g.client, emit) }))
+		done <- g.retireIfUseless(guarded(func() error { return f(ctx, g.client, emit) }))
 	})
 	if err != nil {
 		return err
@@ -154,21 +155,33 @@ func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *e
 	}
 }
 
+// requiresLeader is the header that makes a follower refuse a call and name the leader.
+// Without it, a follower serves reads from its own copy, which may be behind. The client
+// never sends the header itself.
+const requiresLeader = "requires-leader"
+
 // The method run() starts another goroutine, which calls first f and then the function
 // release. If the client takes a long time to return, the goroutine may outlive ctx and
-// the generation. If the method returns an error, it has called release but not f.
+// the generation. If the method returns an error, it has called release but not f. If
+// the generation retires before the goroutine has its turn, the goroutine does not call
+// f either. The caller notices the retirement itself.
 func (l *Log) run(ctx context.Context, g *generation, release func(), f func(context.Context)) error {
 	if !g.begin() {
 		release()
 		return g.reason()
 	}
-	c := &connecting{Context: ctx, generation: g}
+	c := &connecting{Context: grpcmeta.AppendToOutgoingContext(ctx, requiresLeader, "true"), generation: g}
 	end := func() {
 		c.done()
 		release()
 		g.end()
 	}
-	if !l.start(func() { defer end(); f(c) }) {
+	if !l.start(func() {
+		defer end()
+		if c.ask() {
+			f(c)
+		}
+	}) {
 		end()
 		return ErrClosed
 	}

@@ -135,7 +135,7 @@ func drain(events *es.ReadStream, err error, emit func(*es.RecordedEvent) bool) 
 // The function ended() returns nil if the error means the end of a read or a stream
 // that does not exist. It returns any other error unchanged.
 func ended(err error) error {
-	if errors.Is(err, io.EOF) || code(err) == es.ErrorCodeResourceNotFound {
+	if errors.Is(err, io.EOF) || code(err) == es.ErrorCodeResourceNotFound && !misdirected(err) {
 		return nil
 	}
 	return err

@@ -50,12 +50,24 @@ func (l *Log) latest() (*generation, error) {
 	if l.current == nil || l.current.reason() != nil {
 		l.made++
 		g := newGeneration(l.made)
-		gap := l.gap()
+		gap, config := l.gap(), l.nextConfig()
 		l.current = g
 		l.failures++
-		l.running.Go(func() { l.supervise(g, gap) })
+		l.running.Go(func() { l.supervise(g, gap, config) })
 	}
 	return l.current, nil
+}
+
+// nextConfig returns the configuration for the next generation. If the current one
+// retired because another node is the leader, the next one connects to that node. The
+// caller holds l.mu.
+func (l *Log) nextConfig() es.Configuration {
+	config := l.config
+	var moved *notLeader
+	if l.current != nil && errors.As(l.current.reason(), &moved) {
+		config.Address, config.GossipSeeds, config.DnsDiscover = moved.leader.String(), nil, false
+	}
+	return config
 }
 
 // gap returns the wait before the next generation connects. The caller holds l.mu.
@@ -78,9 +90,9 @@ func (l *Log) markHealthy(g *generation) {
 }
 
 // supervise connects a generation and watches it until the generation retires.
-func (l *Log) supervise(g *generation, gap time.Duration) {
+func (l *Log) supervise(g *generation, gap time.Duration, config es.Configuration) {
 	defer g.end()
-	err := l.connect(g, gap)
+	err := l.connect(g, gap, config)
 	l.metrics.connect(err)
 	if err != nil {
 		g.retire(err)
@@ -119,15 +131,31 @@ func (l *Log) report(g *generation, cause error) {
 }
 
 // connect makes the client find its server. No call may use the client earlier,
-// because a call can block forever if the client's discovery fails.
-func (l *Log) connect(g *generation, gap time.Duration) error {
+// because a call can block forever if the client's discovery fails. A node without a
+// leader accepts connections but serves nothing, so connect also probes the server.
+func (l *Log) connect(g *generation, gap time.Duration, config es.Configuration) error {
 	if err := eventstore.Sleep(l.closing, gap); err != nil {
 		return ErrClosed
 	}
-	config := l.config
 	config.Logger = g.log(l.logger)
 	client, err := l.dial(config)
 	g.client = client
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(l.closing, l.pace.probe)
+	defer cancel()
+	_, err = call(ctx, l, g, func(ctx context.Context, c *es.Client) (struct{}, error) {
+		return struct{}{}, l.probe(ctx, c)
+	})
+	switch {
+	case answered(err):
+		return nil
+	case l.closing.Err() != nil:
+		return ErrClosed
+	case ctx.Err() != nil:
+		return errSilent
+	}
 	return err
 }
 
