@@ -61,7 +61,9 @@ func misdirected(err error) bool {
 // leader.
 type notLeader struct{ leader es.EndPoint }
 
-func (n *notLeader) Error() string { return "the node is not the leader; the leader is " + n.leader.String() }
+func (n *notLeader) Error() string {
+	return "the node is not the leader; the leader is " + n.leader.String()
+}
 
 // The function answered() reports whether the outcome of a call shows that the server
 // responds.

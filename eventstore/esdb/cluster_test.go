@@ -1,0 +1,191 @@
+package esdb
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore"
+	"hexarena/eventstore/logtest/outage"
+)
+
+// openCluster opens a log on a cluster.
+func openCluster(t *testing.T, address string, pace pace) *Log {
+	config, err := parse(address)
+	require.NoError(t, err)
+	log := open(config, slog.New(slog.DiscardHandler), pace)
+	t.Cleanup(func() { require.NoError(t, log.Close()) })
+	return log
+}
+
+// A client that knows only a follower makes every call at the leader.
+func TestEveryCallGoesToTheLeader(t *testing.T) {
+	c := outage.NewCluster(t, 3, outage.Brisk)
+	for name, call := range everyCall {
+		if name == "subscribe" {
+			continue // a follower serves subscriptions
+		}
+		log := openCluster(t, c.NodeAddress(1), unhurried)
+		before := c.Calls(0, outage.Leader)
+		require.NoError(t, call(t.Context(), log), name)
+		require.NoError(t, call(t.Context(), log), name)
+		require.GreaterOrEqual(t, c.Calls(0, outage.Leader)-before, 2, name)
+	}
+}
+
+// A node that is not the leader and does not know the leader must not look like a log
+// without events.
+func TestReadsNeverTakeARefusalForAnEmptyStream(t *testing.T) {
+	c := outage.NewCluster(t, 3, outage.Brisk)
+	log := openCluster(t, c.NodeAddress(1), brisk)
+	_, err := log.Append(t.Context(), "kept-1", eventstore.NoStream, events(3)...)
+	require.NoError(t, err)
+	c.SetState(0, outage.Unknown)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, last(log.Read(ctx, "kept-1", 0, eventstore.ReadOptions{})), eventstore.ErrUnavailable)
+	c.SetState(0, outage.Leader)
+	n := 0
+	for _, err := range log.Read(t.Context(), "kept-1", 0, eventstore.ReadOptions{}) {
+		require.NoError(t, err)
+		n++
+	}
+	require.Equal(t, 3, n)
+}
+
+// clusterFaults contains the faults of a cluster after which all acknowledged events
+// are still there.
+var clusterFaults = []struct {
+	name  string
+	fault func(*outage.Cluster)
+}{
+	{"leader killed", func(c *outage.Cluster) { c.Start(c.KillLeader(next(c))) }},
+	{"leader cut off", func(c *outage.Cluster) { c.Heal(c.CutOffLeader(next(c))) }},
+	{"quorum lost", func(c *outage.Cluster) { was := c.Leader(); c.LoseQuorum(); c.RegainQuorum(was) }},
+	{"leader paused", func(c *outage.Cluster) { c.Resume(c.Pause(next(c))) }},
+	{"leader resigned", func(c *outage.Cluster) { c.Resign(c.Leader()); c.Resign(next(c)) }},
+	{"appends in doubt", func(c *outage.Cluster) {
+		was := c.Leader()
+		c.SetState(was, outage.Doubtful)
+		c.Elect(next(c))
+	}},
+	{"follower silent", func(c *outage.Cluster) {
+		c.SetState(next(c), outage.CatchingUp)
+		c.SetLag(next(c), 50*time.Millisecond)
+		c.Elect(next(c))
+	}},
+	{"rolling restart", func(c *outage.Cluster) {
+		for i := range 3 {
+			if c.Leader() == i {
+				c.KillLeader(next(c))
+			} else {
+				c.SetState(i, outage.Down)
+			}
+			c.Start(i)
+		}
+	}},
+}
+
+// next returns the node after the leader.
+func next(c *outage.Cluster) int { return (max(c.Leader(), 0) + 1) % 3 }
+
+// Writers and subscribers continue through every fault of a cluster. No event is lost,
+// stored twice or delivered twice.
+func TestClusterFaultsLoseAndDoubleNothing(t *testing.T) {
+	for _, f := range clusterFaults {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			surviveFault(t, f.fault)
+		})
+	}
+	t.Run("all, one after another", func(t *testing.T) {
+		t.Parallel()
+		surviveFault(t, func(c *outage.Cluster) {
+			for _, f := range clusterFaults {
+				f.fault(c)
+			}
+		})
+	})
+}
+
+func surviveFault(t *testing.T, fault func(*outage.Cluster)) {
+	c := outage.NewCluster(t, 3, outage.Brisk)
+	log := openCluster(t, c.Address(), brisk)
+	ctx, cancel := context.WithTimeout(t.Context(), testPatience)
+	defer cancel()
+	enough, stop := errors.New("enough"), make(chan struct{})
+	wrote := make(chan struct{}, 1)
+	const writers = 2
+	var written [writers]int
+	names := [writers]eventstore.StreamID{"outage-0", "outage-1"}
+	var writing, following sync.WaitGroup
+	for w := range writers {
+		writing.Go(func() {
+			err := writer(ctx, log, names[w], 1<<30, func(i int) error {
+				written[w] = i + 1
+				select {
+				case <-stop:
+					return enough
+				case wrote <- struct{}{}:
+				default:
+				}
+				return eventstore.Sleep(ctx, time.Millisecond)
+			})
+			if !errors.Is(err, enough) {
+				t.Errorf("writer %d: %v", w, err)
+				cancel()
+			}
+		})
+	}
+	seen := map[eventstore.StreamID]eventstore.Revision{}
+	following.Go(func() {
+		for m, err := range log.Subscribe(ctx, 0, eventstore.Filter{StreamPrefixes: []string{"outage-"}}) {
+			switch {
+			case err != nil:
+				t.Errorf("subscriber: %v", err)
+				return
+			case m.Event == nil:
+			case m.Event.Revision != seen[m.Event.Stream]:
+				t.Errorf("got %s@%d, want revision %d", m.Event.Stream, m.Event.Revision, seen[m.Event.Stream])
+				return
+			case m.Event.Stream == "outage-end":
+				return
+			default:
+				seen[m.Event.Stream]++
+			}
+		}
+		t.Error("the subscriber did not see the end")
+	})
+	await := func() {
+		for range 10 {
+			select {
+			case <-wrote:
+			case <-ctx.Done():
+				require.Fail(t, "the writers did not continue")
+			}
+		}
+	}
+	await()
+	fault(c)
+	await()
+	close(stop)
+	writing.Wait()
+	_, err := log.Append(ctx, "outage-end", eventstore.NoStream, events(1)...)
+	require.NoError(t, err)
+	following.Wait()
+	for w := range writers {
+		n := 0
+		for r, err := range log.Read(ctx, names[w], 0, eventstore.ReadOptions{}) {
+			require.NoError(t, err)
+			require.EqualValues(t, n, r.Revision)
+			n++
+		}
+		require.Equal(t, written[w], n)
+		require.EqualValues(t, n, seen[names[w]], "seen by the subscriber")
+	}
+}
