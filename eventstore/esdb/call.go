@@ -17,8 +17,12 @@ const readAhead = 256
 
 // retry repeats the call until the outcome is known. If necessary, it uses new
 // generations of the client. It returns by the context's deadline.
-func (l *Log) retry(ctx context.Context, what string, once func() error) error {
+//
+// The parameter once gets the number of losses when the call began, for the method
+// generation().
+func (l *Log) retry(ctx context.Context, what string, once func(losses int64) error) error {
 	var last error
+	losses := l.known.losses.Load()
 	for tries := 0; ; tries++ {
 		if ctx.Err() != nil {
 			return gaveUp(ctx, what, last)
@@ -26,8 +30,8 @@ func (l *Log) retry(ctx context.Context, what string, once func() error) error {
 		if tries > 0 {
 			l.metrics.retries.Inc()
 		}
-		err := once()
-		if err == nil || definite(err) || errors.Is(err, ErrClosed) {
+		err := once(losses)
+		if err == nil || definite(err) || errors.Is(err, ErrClosed) || errors.Is(err, eventstore.ErrEventsLost) {
 			return err
 		}
 		if ctx.Err() == nil {
@@ -47,8 +51,8 @@ func retryGap(tries int) time.Duration {
 
 // The function attempt() calls the client until the outcome is known. See retry.
 func attempt[T any](ctx context.Context, l *Log, what string, f func(context.Context, *es.Client) (T, error)) (value T, err error) {
-	err = l.retry(ctx, what, func() error {
-		g, err := l.generation(ctx)
+	err = l.retry(ctx, what, func(losses int64) error {
+		g, err := l.generation(ctx, losses)
 		if err != nil {
 			return err
 		}
@@ -111,8 +115,8 @@ func call[T any](ctx context.Context, l *Log, g *generation, f func(context.Cont
 // passes each of these values to a callback (the parameter each). stream returns when f
 // ends, when the callback returns false, or when the context or the generation ends. It
 // then drops the values that are still waiting.
-func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *es.Client, emit func(T) bool) error, each func(T) bool) error {
-	g, err := l.generation(ctx)
+func stream[T any](ctx context.Context, l *Log, losses int64, f func(ctx context.Context, c *es.Client, emit func(T) bool) error, each func(T) bool) error {
+	g, err := l.generation(ctx, losses)
 	if err != nil {
 		return err
 	}

@@ -189,3 +189,79 @@ func surviveFault(t *testing.T, fault func(*outage.Cluster)) {
 		require.EqualValues(t, n, seen[names[w]], "seen by the subscriber")
 	}
 }
+
+// If a cluster loses events that a process knows, the calls that began before fail, and
+// the functions of OnLoss run before any call succeeds.
+func TestLostEventsAreNoticed(t *testing.T) {
+	for _, how := range []string{"read", "appended", "subscribed"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			c := outage.NewCluster(t, 3, outage.Brisk)
+			other := openCluster(t, c.Address(), brisk)
+			log := openCluster(t, c.Address(), brisk)
+			lost := make(chan struct{})
+			log.OnLoss(func() { close(lost) })
+			_, err := other.Append(t.Context(), "kept-1", eventstore.NoStream, events(2)...)
+			require.NoError(t, err)
+			mark := c.Mark()
+			got, ended := make(chan struct{}, 10), make(chan error, 1)
+			go func() {
+				for m, err := range log.Subscribe(t.Context(), 0, eventstore.Filter{StreamPrefixes: []string{how}}) {
+					if err != nil {
+						ended <- err
+					}
+					if m.Event != nil || m.CaughtUp {
+						got <- struct{}{}
+					}
+				}
+			}()
+			<-got // caught up
+			switch how {
+			case "read":
+				_, err = other.Append(t.Context(), "lost-1", eventstore.NoStream, events(2)...)
+				require.NoError(t, err)
+				require.NoError(t, last(log.Read(t.Context(), "lost-1", 0, eventstore.ReadOptions{})))
+			case "appended":
+				_, err = log.Append(t.Context(), "lost-1", eventstore.NoStream, events(2)...)
+				require.NoError(t, err)
+			case "subscribed":
+				_, err = other.Append(t.Context(), "subscribed-1", eventstore.NoStream, events(2)...)
+				require.NoError(t, err)
+				<-got
+				<-got
+			}
+			c.Rewind(mark, 1)
+			require.ErrorIs(t, <-ended, eventstore.ErrEventsLost)
+			_, open := <-lost
+			require.False(t, open)
+			require.NoError(t, last(log.Read(t.Context(), "kept-1", 0, eventstore.ReadOptions{})))
+			_, err = log.Append(t.Context(), "lost-1", eventstore.NoStream, events(1)...)
+			require.NoError(t, err)
+		})
+	}
+}
+
+// A leader that is cut off misses the newest events. This is not a loss.
+func TestLeaderThatIsCutOffIsNotBelieved(t *testing.T) {
+	c := outage.NewCluster(t, 3, outage.Brisk)
+	steady := brisk
+	steady.doubt = time.Hour
+	log := openCluster(t, c.Address(), steady)
+	log.OnLoss(func() { t.Error("no event is lost") })
+	old := c.CutOffLeader(1)
+	_, err := log.Append(t.Context(), "kept-1", eventstore.NoStream, events(1)...)
+	require.NoError(t, err)
+	c.SetState(old, outage.Alone)
+	c.SetState(1, outage.Unknown)
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, last(log.Read(ctx, "kept-1", 0, eventstore.ReadOptions{})), eventstore.ErrUnavailable)
+	c.Heal(old)
+	c.Elect(1)
+	n := 0
+	for _, err := range log.Read(t.Context(), "kept-1", 0, eventstore.ReadOptions{}) {
+		require.NoError(t, err)
+		n++
+	}
+	require.Equal(t, 1, n)
+}

@@ -92,6 +92,8 @@ func translate(what string, err error) error {
 	switch {
 	case errors.Is(err, ErrClosed):
 		return fmt.Errorf("%s: %w", what, ErrClosed)
+	case errors.Is(err, eventstore.ErrEventsLost):
+		return fmt.Errorf("%s: %w", what, err)
 	case errors.Is(err, eventstore.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err // gaveUp made this error, so it already names the operation
 	case code(err) == es.ErrorCodeStreamDeleted:

@@ -33,7 +33,8 @@ import (
 // too, and the next one connects to the leader. Calls ask for the connection one at a
 // time (asking), so at most one call waits for that discovery, and gets its error.
 type generation struct {
-	number  int // counts the generations of a Log, from 1
+	number  int   // counts the generations of a Log, from 1
+	losses  int64 // how often the log had lost events when the generation became ready
 	client  *es.Client
 	ready   chan struct{}   // closes when the client is connected or has failed to connect
 	life    context.Context // ends when the generation retires
