@@ -33,6 +33,12 @@ type player struct {
 	trials  *trialPlayer
 }
 
+// The method interrupt() stops all matches and trials until the next tick.
+func (p *player) interrupt() {
+	p.referee.Interrupt()
+	p.trials.referee.Interrupt()
+}
+
 // adminPlayer implements admin.Player.
 type adminPlayer struct{ *arena }
 

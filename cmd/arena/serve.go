@@ -361,6 +361,13 @@ func (a *arena) openServers(context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.log.OnLoss(func() {
+		if p := a.playing.Load(); p != nil {
+			p.interrupt()
+		}
+		a.accounts.Forget()
+		handler.Forget()
+	})
 	pages, err := web.New(web.Options{
 		API: handler, Reads: handler.InternalReads(), Count: handler.CountPage, CountFile: handler.CountFile, Turn: handler.Turn,
 		Spread: a.board.spread, House: a.board.directory.house, Tallies: a.board, BaseURL: a.baseURL, Tick: a.pace.Tick, Now: time.Now, Logger: a.logger,

@@ -43,7 +43,7 @@ func (r signedLogReader) awaitWhole(ctx context.Context) error {
 }
 
 func (r signedLogReader) err() error {
-	if err := r.runner.Err(); err != nil {
+	if err := r.runner.Serving(); err != nil {
 		return err
 	}
 	select {

@@ -59,8 +59,7 @@ func (k *known) see(position eventstore.Position, id uuid.UUID) {
 
 // OnLoss registers a function that the Log calls when the log has lost events that this
 // process knows. The Log waits for the function, and no call succeeds before that. So
-// the function must not call the Log, and must return soon. Call OnLoss before the first
-// other call.
+// the function must not call the Log, and must return soon.
 func (l *Log) OnLoss(f func()) {
 	l.known.mu.Lock()
 	defer l.known.mu.Unlock()
