@@ -75,7 +75,10 @@ func await[T any](ctx context.Context, result <-chan singleflight.Result) (value
 
 // Forget drops the cached responses. Call it if the log has lost events from which they
 // may be built.
-func (s *Server) Forget() { s.responses.clear() }
+func (s *Server) Forget() {
+	s.responses.clear()
+	s.folded.clear()
+}
 
 // clear drops all responses.
 func (k *responseCache) clear() {

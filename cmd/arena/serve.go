@@ -352,7 +352,7 @@ func (a *arena) openServers(context.Context) error {
 		return err
 	}
 	handler, err := api.New(api.Options{
-		Log: a.log, Auth: a.auth, ParsePublicKey: auth.ParsePublicKey, Checker: a.dialer(), Directory: a.directory,
+		Log: a.log, Outage: a.log.Outage, Auth: a.auth, ParsePublicKey: auth.ParsePublicKey, Checker: a.dialer(), Directory: a.directory,
 		Accounts: a.accounts, Matches: a.matches, Leaderboard: a.board, Live: a.live, Queue: newQueue(a), Health: a.health, Events: a.health, SeedKey: a.secrets.SeedKey,
 		Beacon: a.beaconInfo(), SignedLog: a.signedLog, SignHead: a.signHead, Checkpoint: a.heads.Checkpoint, Cosigned: a.cosigners.Cosigned, LadderKey: a.ladderKey,
 		PlatformKey: a.public, BaseURL: a.baseURL, SecurityContact: a.SecurityContact, Limits: ratelimit.Defaults(), TrustedProxies: a.trustedProxies,
