@@ -72,6 +72,11 @@ func (a *arena) ready(w http.ResponseWriter, r *http.Request) {
 			refuse(err.Error())
 		}
 	}
+	if a.heads != nil && a.heads.kept != nil {
+		if err := a.heads.kept.err(); err != nil {
+			refuse("the arena seats nobody: " + err.Error())
+		}
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(answer)

@@ -253,6 +253,9 @@ func (a *arena) openModels(context.Context) error {
 	a.health = botHealth{models.Health, runners[models.Health]}
 	a.signedLog = newSignedLogReader(models.SignedLog, runners[models.SignedLog])
 	a.heads = newLadderHeads(a.signedLog, a.signLadderHead, a.logger)
+	if a.heads.kept, err = openKeptHeads(a.pace.Data); err != nil {
+		return err
+	}
 	a.cosigners = witness.New(witness.Options{Witnesses: a.config.witnesses, Modes: ladder.Modes, Trees: ladderTrees{a.heads, a.signedLog}, Logger: a.logger})
 	a.heads.cosigned = func(mode string, h ladderHead) []byte { return a.cosigners.Cosignatures(mode, h.Signed) }
 	a.accounts = accounts.New(a.log)
@@ -324,7 +327,7 @@ func (a *arena) takeLease(ctx context.Context) error {
 	a.player.referee = referee.New(o)
 	a.player.trials = a.newTrialPlayer(o)
 	a.player.tick = matchmaker.New(matchmaker.Options{
-		Ladders: a.player.ladders, Directory: candidates{a.directory, a.signedLog}, Referee: a.player, Pauser: a.notices, Tick: a.pace.Tick,
+		Ladders: a.player.ladders, Directory: candidates{a.directory, a.signedLog, a.heads.kept}, Referee: a.player, Pauser: a.notices, Tick: a.pace.Tick,
 		Logger: a.logger, Orders: orders{a.log, a.secrets}, Retired: a.secrets,
 		Rotation: a.rotation(),
 	})

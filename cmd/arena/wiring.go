@@ -61,14 +61,19 @@ func (d directoryAdapter) Candidates(_ context.Context, mode string) ([]ladder.C
 type candidates struct {
 	directoryAdapter
 	signedLog signedLogReader
+	kept      *keptHeads
 }
 
-// CatchUp implements matchmaker.Directory.
+// CatchUp implements matchmaker.Directory. If the log has lost events that a signed head
+// covers, it returns an error, so that nobody is seated.
 func (c candidates) CatchUp(ctx context.Context) error {
 	if err := c.directoryAdapter.CatchUp(ctx); err != nil {
 		return err
 	}
-	return c.signedLog.awaitWhole(ctx)
+	if err := c.signedLog.awaitWhole(ctx); err != nil {
+		return err
+	}
+	return c.kept.err()
 }
 
 // OwnerOfBot implements admin.Directory.
