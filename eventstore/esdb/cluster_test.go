@@ -265,3 +265,48 @@ func TestLeaderThatIsCutOffIsNotBelieved(t *testing.T) {
 	}
 	require.Equal(t, 1, n)
 }
+
+// A subscription that stays open and silent, although the log has new events for it, is
+// replaced. The subscriber gets each event once. A subscription without new events is not
+// replaced.
+func TestSilentSubscriptionIsReplaced(t *testing.T) {
+	c := outage.NewCluster(t, 1, outage.Brisk)
+	log := openCluster(t, c.Address(), brisk)
+	got, live := make(chan eventstore.Revision, 10), make(chan struct{}, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	var following sync.WaitGroup
+	for _, prefix := range []string{"heard-", "other-"} {
+		following.Go(func() {
+			for m, err := range log.Subscribe(ctx, 0, eventstore.Filter{StreamPrefixes: []string{prefix}}) {
+				switch {
+				case err != nil:
+					t.Error(err)
+				case m.CaughtUp:
+					live <- struct{}{}
+				case m.Event != nil:
+					got <- m.Event.Revision
+				}
+			}
+		})
+	}
+	defer following.Wait()
+	defer cancel()
+	<-live
+	<-live
+	_, err := log.Append(ctx, "heard-1", eventstore.NoStream, events(1)...)
+	require.NoError(t, err)
+	require.EqualValues(t, 0, <-got)
+	c.SetLag(0, time.Hour)
+	_, err = log.Append(ctx, "heard-1", eventstore.At(0), events(2)...)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		if value(t, log.metrics.silent) == 0 {
+			return false
+		}
+		c.SetLag(0, 0)
+		return true
+	}, testPatience, time.Millisecond)
+	require.EqualValues(t, 1, <-got)
+	require.EqualValues(t, 2, <-got)
+	require.Empty(t, got)
+}

@@ -16,10 +16,10 @@ import (
 // metrics holds the metrics of a Log. A goroutine that needs several locks takes mu
 // last, and holds it only briefly.
 type metrics struct {
-	registry                                               *prometheus.Registry
-	appends, reads, events                                 *prometheus.CounterVec
-	conflicts, retries, reconnects, failedConnects, losses prometheus.Counter
-	appendTime, readTime                                   prometheus.Histogram
+	registry                                                       *prometheus.Registry
+	appends, reads, events                                         *prometheus.CounterVec
+	conflicts, retries, reconnects, failedConnects, losses, silent prometheus.Counter
+	appendTime, readTime                                           prometheus.Histogram
 
 	mu            sync.Mutex
 	connected     bool          // whether the log has been connected at least once
@@ -75,6 +75,7 @@ func newMetrics() *metrics {
 		reconnects:     counter("arena_log_reconnects_total", "Connections to the event store after the first one."),
 		failedConnects: counter("arena_log_connect_failures_total", "Failed attempts to connect."),
 		losses:         counter("arena_log_losses_total", "How often the event store has lost events that this process knew."),
+		silent:         counter("arena_log_silent_subscriptions_total", "Subscriptions that were replaced because the event store sent nothing although the log had new events for them."),
 		appendTime:     histogram("arena_log_append_seconds", "Time of an append, including its retries."),
 		readTime:       histogram("arena_log_read_seconds", "Time until a read returns its first event, or ends without events."),
 		subscriptions:  make(map[*lag]struct{}),

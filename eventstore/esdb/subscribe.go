@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"math"
+	"sync"
 	"time"
 
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
@@ -72,7 +73,7 @@ type arrival struct {
 // follow yields messages until the server drops the subscription. If the
 // subscriber stops first, follow returns nil.
 func (s *subscription) follow(ctx context.Context, l *Log, losses int64) error {
-	opts, link := s.options(), s.lag.connection()
+	opts, after, link := s.options(), s.after, s.lag.connection()
 	defer s.lag.dropped()
 	return stream(ctx, l, losses, func(ctx context.Context, c *es.Client, emit func(arrival) bool) error {
 		sub, err := c.SubscribeToAll(ctx, opts)
@@ -80,8 +81,16 @@ func (s *subscription) follow(ctx context.Context, l *Log, losses int64) error {
 			return err
 		}
 		defer sub.Close()
+		r := &reception{filter: s.filter, at: after}
+		ctx, cancel := context.WithCancel(ctx)
+		var watching sync.WaitGroup
+		watching.Go(func() { r.watch(ctx, l, func() { sub.Close() }) })
+		defer watching.Wait()
+		defer cancel()
 		for {
+			r.wait()
 			event := sub.Recv()
+			r.receive(positionOf(event))
 			if event.SubscriptionDropped != nil {
 				return dropped(event.SubscriptionDropped.Error)
 			}
