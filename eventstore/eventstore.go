@@ -186,7 +186,8 @@ type Log interface {
 	// then new ones as they are appended. From position 0 it yields all events, and
 	// from EndPosition only new events. The subscription continues across outages
 	// and yields each event once, in order. When ctx ends, the subscription ends
-	// without an error. It ends with an error only if a retry cannot help. A slow
+	// without an error. It ends with an error only if a retry cannot help, and with
+	// ErrEventsLost if the log may no longer contain the events that it has yielded. A slow
 	// subscriber delays only itself. A subscriber may save the position of an event
 	// or a checkpoint, and subscribe from there later.
 	Subscribe(ctx context.Context, after Position, filter Filter) iter.Seq2[Message, error]
@@ -210,6 +211,11 @@ var (
 	// a write is then unknown: the log may have stored the write, or may store
 	// it later.
 	ErrUnavailable = errors.New("the log is unavailable")
+	// ErrEventsLost means that the log has lost events that this process knew when
+	// the call began: it had read them, or stored them with an acknowledgement. The
+	// log stored nothing for this call, or the outcome is unknown. Fold again from an
+	// event that the log still contains.
+	ErrEventsLost = errors.New("the log has lost events")
 )
 
 // WrongVersionError is the error that an append returns if the stream is not at

@@ -20,13 +20,13 @@ const (
 
 // Retry calls a log until the call succeeds, fails with a final error, or ctx ends.
 // If ctx ends, Retry returns the error of ctx together with the error of the last
-// attempt. A wrong version, ErrStreamDeleted, ErrTooLarge and the given errors are
-// final. A failed append may have been stored anyway, so it must use the same event
+// attempt. A wrong version, ErrStreamDeleted, ErrTooLarge, ErrEventsLost and the given
+// errors are final. A failed append may have been stored anyway, so it must use the same event
 // ids in each attempt.
 func Retry(ctx context.Context, call func() error, final ...error) error {
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		err := call()
-		if err == nil || IsWrongVersion(err) || errors.Is(err, ErrStreamDeleted) || errors.Is(err, ErrTooLarge) ||
+		if err == nil || IsWrongVersion(err) || errors.Is(err, ErrStreamDeleted) || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrEventsLost) ||
 			slices.ContainsFunc(final, func(f error) bool { return errors.Is(err, f) }) {
 			return err
 		}

@@ -40,11 +40,51 @@ type delivery struct {
 	err     error
 }
 
+// followOn follows the log, and begins again if the log loses events.
+func (r *Runner) followOn(ctx context.Context, enough func() bool) error {
+	lost := false
+	for {
+		err := r.follow(ctx, enough)
+		switch {
+		case errors.Is(err, eventstore.ErrEventsLost):
+			lost = true
+		case !lost || !errors.Is(err, eventstore.ErrUnavailable):
+			return err
+		}
+		r.logger.Warn("the log has lost events; checking whether the rows include them", "error", err)
+		if err := eventstore.Sleep(ctx, retryDelay); err != nil {
+			return err
+		}
+	}
+}
+
+// goBack returns to the last commit after a subscription has ended because the log lost
+// events. The next call to start checks whether the log still contains the event of the
+// checkpoint. The parameter losses is the number of losses when the subscription began.
+func (r *Runner) goBack(losses int) error {
+	r.folding.Lock()
+	defer r.folding.Unlock()
+	if err := r.Err(); err != nil || r.losses != losses {
+		return err
+	}
+	r.losses++
+	r.logChecked = false
+	if r.batch.tx != nil {
+		r.batch.tx.rollback()
+		r.batch = batch{}
+		if err := r.model.Load(r.file.rows); err != nil {
+			return r.fail(fmt.Errorf("projection %s: %w", r.model.Name(), err))
+		}
+	}
+	r.applied = r.file.checkpoint.position
+	return nil
+}
+
 // The method follow() applies messages until ctx ends or the function enough returns
 // true. It calls this function each time the subscription reaches the log's end. Before
 // it returns, it commits the events that it has folded.
 func (r *Runner) follow(ctx context.Context, enough func() bool) error {
-	from, err := r.start(ctx)
+	from, losses, err := r.start(ctx)
 	if err != nil {
 		return err
 	}
@@ -66,13 +106,18 @@ func (r *Runner) follow(ctx context.Context, enough func() bool) error {
 			switch {
 			case !open:
 				return errors.Join(r.commit(), ctx.Err())
+			case errors.Is(d.err, eventstore.ErrEventsLost):
+				return errors.Join(d.err, r.goBack(losses))
 			case d.err != nil:
 				return errors.Join(d.err, r.commit())
 			}
 			live = live || d.message.CaughtUp
-			err := r.take(d.message, live && len(messages) == 0 || d.message.CaughtUp)
+			err := r.take(d.message, losses, live && len(messages) == 0 || d.message.CaughtUp)
 			for ctx.Err() == nil && errors.Is(err, eventstore.ErrUnavailable) {
-				err = r.retry(ctx, d.message, err)
+				err = r.retry(ctx, d.message, losses, err)
+			}
+			if errors.Is(err, eventstore.ErrEventsLost) {
+				return errors.Join(err, r.goBack(losses))
 			}
 			if err != nil {
 				return err
@@ -109,37 +154,51 @@ func (r *Runner) subscribe(ctx context.Context, from eventstore.Position) <-chan
 	return messages
 }
 
-// start returns the position to subscribe from. The first call checks whether
-// the rows belong to this log, and replaces the file if they do not.
-func (r *Runner) start(ctx context.Context) (eventstore.Position, error) {
+// start returns the position to subscribe from, and the number of losses. The first call,
+// and the first call after a loss, checks whether the rows belong to this log, and
+// replaces the file if they do not.
+func (r *Runner) start(ctx context.Context) (eventstore.Position, int, error) {
 	r.folding.Lock()
 	defer r.folding.Unlock()
 	if err := r.Err(); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if !r.logChecked {
 		why, err := r.mismatch(ctx)
 		if err != nil {
-			return 0, fmt.Errorf("projection %s: %w", r.model.Name(), err)
+			return 0, 0, fmt.Errorf("projection %s: %w", r.model.Name(), err)
 		}
 		if why != "" {
+			r.setRefolding(r.losses > 0)
 			if err := r.replaceFile(why); err != nil {
-				return 0, r.fail(fmt.Errorf("projection %s: %w", r.model.Name(), err))
+				return 0, 0, r.fail(fmt.Errorf("projection %s: %w", r.model.Name(), err))
 			}
 		}
 		r.logChecked = true
 	}
-	return r.applied, nil
+	return r.applied, r.losses, nil
+}
+
+func (r *Runner) setRefolding(refolding bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.refolding != refolding {
+		r.refolding = refolding
+		r.wake()
+	}
 }
 
 // The method take() folds a message, unless another call to Run or Sync has already
 // folded it. It commits the batch if the parameter due is true, or if the batch is
-// large or old.
-func (r *Runner) take(m eventstore.Message, due bool) error {
+// large or old. It rejects messages of a subscription that began before the last loss.
+func (r *Runner) take(m eventstore.Message, losses int, due bool) error {
 	r.folding.Lock()
 	defer r.folding.Unlock()
 	if err := r.Err(); err != nil {
 		return err
+	}
+	if r.losses != losses {
+		return eventstore.ErrEventsLost
 	}
 	if m.Event != nil && m.Event.Position > r.applied {
 		if err := r.fold(*m.Event); err != nil {
@@ -152,6 +211,9 @@ func (r *Runner) take(m eventstore.Message, due bool) error {
 			return err
 		}
 	}
+	if m.CaughtUp {
+		r.setRefolding(false)
+	}
 	if due {
 		r.meter.markCaughtUp()
 	}
@@ -160,12 +222,12 @@ func (r *Runner) take(m eventstore.Message, due bool) error {
 
 // retry handles a message whose fold failed because the log was unavailable. It
 // waits, and then folds the message again.
-func (r *Runner) retry(ctx context.Context, m eventstore.Message, why error) error {
+func (r *Runner) retry(ctx context.Context, m eventstore.Message, losses int, why error) error {
 	r.logger.Warn("a read model is waiting for the log", "error", why)
 	if eventstore.Sleep(ctx, retryDelay) != nil {
 		return why
 	}
-	return r.take(m, m.CaughtUp)
+	return r.take(m, losses, m.CaughtUp)
 }
 
 // fold applies an event. If the model rejects the event, fold commits the events
@@ -187,7 +249,7 @@ func (r *Runner) fold(e eventstore.Recorded) error {
 		if err := r.commitBatch(); err != nil {
 			return err
 		}
-		if errors.Is(err, eventstore.ErrUnavailable) {
+		if errors.Is(err, eventstore.ErrUnavailable) || errors.Is(err, eventstore.ErrEventsLost) {
 			return err
 		}
 		return r.fail(fmt.Errorf("projection %s at %s@%d: %w", r.model.Name(), e.Stream, e.Revision, err))

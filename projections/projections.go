@@ -69,6 +69,7 @@ type Runner struct {
 	folding    sync.Mutex // guards the fields below and calls to the model
 	file       *file
 	logChecked bool                // whether the Runner has checked that the file belongs to this log
+	losses     int                 // how often the log has lost events; subscriptions that began before the last loss are out of date
 	applied    eventstore.Position // all selected events up to this position are folded
 	batch      batch
 
@@ -76,6 +77,7 @@ type Runner struct {
 	committed eventstore.Position // queries include all selected events up to this position
 	changed   chan struct{}       // closed and replaced when committed or failed changes
 	failed    error               // why the model has stopped
+	refolding bool                // whether the model folds the log from scratch, because the log lost events
 }
 
 // Open returns a runner of a model whose file is in dir. If the file cannot be
@@ -98,9 +100,10 @@ func (r *Runner) Close() error {
 
 // Run applies stored events and then new events, until ctx ends. If the model
 // cannot fold an event, it stops: Run and Err return the reason, and the rows
-// stay as they were before the event.
+// stay as they were before the event. If the log has lost events that the rows include,
+// Run folds the log from scratch.
 func (r *Runner) Run(ctx context.Context) error {
-	err := r.follow(ctx, func() bool { return false })
+	err := r.followOn(ctx, func() bool { return false })
 	if r.Err() == nil && ctx.Err() != nil {
 		return nil //nolint:nilerr // the caller ended ctx
 	}
@@ -114,7 +117,7 @@ func (r *Runner) Sync(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := false
-	if err := r.follow(ctx, func() bool { done = true; return true }); err != nil {
+	if err := r.followOn(ctx, func() bool { done = true; return true }); err != nil {
 		return err
 	}
 	if !done {
@@ -156,6 +159,18 @@ func (r *Runner) Err() error {
 	return r.failed
 }
 
+// Serving returns nil while queries return complete results. It returns the error of
+// Err, or ErrBehind while the model folds the log from scratch because the log has lost
+// events.
+func (r *Runner) Serving() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failed == nil && r.refolding {
+		return ErrBehind
+	}
+	return r.failed
+}
+
 // Position returns the position up to which queries include all selected events.
 func (r *Runner) Position() eventstore.Position {
 	r.mu.Lock()
@@ -180,7 +195,7 @@ func (r *Runner) Dump(w io.Writer) error {
 var ErrStopped = errors.New("a read model has stopped")
 
 // ErrBehind means that a model has not yet folded all events that the log
-// contained when the process started.
+// contained when the process started, or when the log lost events.
 var ErrBehind = errors.New("a read model has not yet folded all events: try again later")
 
 // stoppedError is the reason why a model has stopped.

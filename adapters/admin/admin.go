@@ -65,8 +65,11 @@ type Rotation struct {
 	Retired []string `json:"retired"`
 }
 
-// Options configure a Server. All fields are required.
+// Options configure a Server. All fields except Outage are required.
 type Options struct {
+	// Outage returns how long the log has been unavailable, or 0 if it is available, and
+	// what has stopped because of that. The status then does not wait for the log.
+	Outage    func() (since time.Duration, stopped string)
 	Log       eventstore.Log
 	Accounts  Accounts
 	Directory Directory

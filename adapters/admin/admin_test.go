@@ -340,6 +340,27 @@ func TestOrdersDuringOutage(t *testing.T) {
 	}
 }
 
+// During an outage, the status does not wait for the log. It says how long the outage has
+// lasted, and what has stopped.
+func TestStatusDuringOutage(t *testing.T) {
+	s := admin.New(admin.Options{
+		Log: unreadableLog{}, Player: fakePlayer{}, Logger: slog.New(slog.DiscardHandler),
+		Outage: func() (time.Duration, string) { return 1234 * time.Millisecond, "nobody is seated" },
+	})
+	a := httptest.NewRecorder()
+	s.Handler().ServeHTTP(a, httptest.NewRequest(http.MethodGet, "/admin/status", http.NoBody))
+	require.Equal(t, http.StatusOK, a.Code, a.Body.String())
+	require.JSONEq(t, `{"plays":true,"running":2,"draining":false,"seedKey":"","logUnavailableSeconds":1.2,"stopped":"nobody is seated"}`, a.Body.String())
+}
+
+// unreadableLog is a log on which any call panics.
+type unreadableLog struct{ eventstore.Log }
+
+// fakePlayer plays two matches.
+type fakePlayer struct{ admin.Player }
+
+func (fakePlayer) Running() (int, bool) { return 2, true }
+
 // If an internal error occurs, the response contains only the id of the request. The
 // log line with that id contains the error.
 func TestInternalErrorIsNotShown(t *testing.T) {

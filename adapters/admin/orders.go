@@ -180,12 +180,24 @@ type Status struct {
 	Draining bool       `json:"draining"`         // true if no process that uses this log may seat tables
 	Reason   string     `json:"reason,omitempty"` // the reason for the last drain or undrain
 	Since    *time.Time `json:"since,omitempty"`  // the time of that order
-	SeedKey  string     `json:"seedKey"`          // id of the seed key for new tables
+	SeedKey  string     `json:"seedKey"`          // id of the seed key for new tables; empty during an outage
+
+	// During an outage of the log, these fields are set, and the fields that are read from
+	// the log are not.
+	LogUnavailableSeconds float64 `json:"logUnavailableSeconds,omitempty"` // how long the log has been unavailable
+	Stopped               string  `json:"stopped,omitempty"`               // what has stopped because of that
 }
 
 var keys = eventstore.Kind[arena.Keys, arena.Event]{Decode: arena.DecodeKeys, Evolve: arena.EvolveKeys}
 
 func (s *Server) status(ctx context.Context) (Status, error) {
+	if s.Outage != nil {
+		if since, stopped := s.Outage(); since > 0 {
+			status := Status{LogUnavailableSeconds: since.Round(time.Second / 10).Seconds(), Stopped: stopped}
+			status.Running, status.Plays = s.Player.Running()
+			return status, nil
+		}
+	}
 	o, err := Operations(ctx, s.Log)
 	if err != nil {
 		return Status{}, err

@@ -75,11 +75,12 @@ type Directory interface {
 	Wait(ctx context.Context, p eventstore.Position) error
 }
 
-// Options configure a Server. These fields are optional: Health, Events, Beacon, SeedKey,
-// SecurityContact, Limits and TrustedProxies. SignedLog is optional too, but needs
+// Options configure a Server. These fields are optional: Outage, Health, Events, Beacon,
+// SeedKey, SecurityContact, Limits and TrustedProxies. SignedLog is optional too, but needs
 // SignHead, Checkpoint, Cosigned and LadderKey.
 type Options struct {
 	Log            eventstore.Log
+	Outage         func() time.Duration // how long the log has been unavailable; nil means never
 	Accounts       Accounts
 	Auth           Authenticator
 	ParsePublicKey func(text string) (ed25519.PublicKey, error)
@@ -120,6 +121,7 @@ type Server struct {
 	turnTime    time.Duration       // the constant, except in tests
 	streams     *streams
 	responses   *responseCache
+	folded      folded
 	documents   func() (map[string]*response, error) // builds them once
 	rankings    rankings
 }

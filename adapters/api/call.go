@@ -18,10 +18,12 @@ import (
 
 const (
 	// A request's body must arrive within bodyTime. After that, the handler has
-	// callTime to do its work, and the client has readTime to read the response.
-	bodyTime = 10 * time.Second
-	callTime = 30 * time.Second
-	readTime = 30 * time.Second
+	// answerTime to do its work, or callTime if it may dial a bot. The client has
+	// readTime to read the response.
+	bodyTime   = 10 * time.Second
+	answerTime = 4500 * time.Millisecond
+	callTime   = 30 * time.Second
+	readTime   = 30 * time.Second
 )
 
 // call is one request in progress.
@@ -44,11 +46,22 @@ type call struct {
 }
 
 func (s *Server) newCall(c echo.Context, e *endpoint) *call {
-	ctx, cancel := context.WithTimeout(c.Request().Context(), callTime)
-	return &call{
-		server: s, endpoint: e, echo: c, request: c.Request(), ctx: ctx, cancel: cancel,
+	call := &call{
+		server: s, endpoint: e, echo: c, request: c.Request(), cancel: func() {},
 		meta: eventstore.Metadata{At: s.Now(), Correlation: c.Response().Header().Get(rest.HeaderRequestID)},
 	}
+	call.startTimer()
+	return call
+}
+
+// startTimer begins the time that the handler has for its work.
+func (c *call) startTimer() {
+	limit := answerTime
+	if c.endpoint.dials != nil {
+		limit = callTime
+	}
+	c.cancel()
+	c.ctx, c.cancel = context.WithTimeout(c.request.Context(), limit)
 }
 
 // end releases the call's resources.
@@ -142,6 +155,7 @@ func (c *call) readBody() error {
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // fails only for test writers that do not support deadlines
 	c.body = body
+	c.startTimer()
 	return nil
 }
 

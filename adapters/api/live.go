@@ -7,6 +7,7 @@ import (
 
 	"hexarena/adapters/rest"
 	"hexarena/domain/match"
+	"hexarena/domain/seed"
 	"hexarena/eventstore"
 	"hexarena/projections/live"
 	"hexarena/projections/matches"
@@ -22,6 +23,9 @@ type Live interface {
 	Await(ctx context.Context, matchID string) bool
 	List(mode string) []live.Match
 	Latest(matchID string) (frame []byte, ok bool)
+	// Started returns the summary of a running match, and its commitment. It returns
+	// false if the projection does not show the match.
+	Started(matchID string) (summary matches.Summary, commitment seed.Seed, ok bool)
 	Watch(matchID string, after int) (*live.Reader, bool)
 	WatchAll(mode string) *live.Reader
 }

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"hexarena/adapters/rest"
 	"hexarena/adapters/rest/problem"
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
+	"hexarena/eventstore"
 	"hexarena/projections/frames"
 	"hexarena/projections/matches"
 )
@@ -59,6 +61,10 @@ type framesWindow struct {
 // framesCalls additional calls.
 const framesCalls = 2
 
+// framesTime is how long the frames of a running match wait for the log before they come
+// from the last read.
+const framesTime = 2 * time.Second
+
 // defaultPage is the number of matches in a response if the caller sets no limit.
 const defaultPage = 50
 
@@ -98,7 +104,17 @@ func answerMatch[T any](c *call, m matches.Summary, key string, build func(conte
 // matchBody returns the record of a match. The record depends only on stored events,
 // and shows the names that the bots had when the match started. After the match has
 // ended, the record never changes.
+//
+// The record of a running match needs nothing from the match's stream that the live
+// boards do not have. So it is served even while the log is unavailable.
 func (s *Server) matchBody(ctx context.Context, summary matches.Summary) (rest.Match, error) {
+	if summary.Status == matches.Running {
+		if _, commitment, ok := s.Live.Started(summary.ID); ok {
+			m := rest.NewMatch(summary, &frames.History{Started: match.Started{Commitment: commitment}})
+			m.StaleSeconds = s.stale(0)
+			return m, nil
+		}
+	}
 	h, err := s.matchHistory(ctx, summary)
 	if err != nil {
 		return rest.Match{}, err
@@ -126,12 +142,42 @@ func (s *Server) getFrames(c *call, in *framesQuery) (out maybeEncoded[rest.Fram
 	return answerMatch(c, summary, key, func(ctx context.Context) (rest.Frames, error) { return s.framesBody(ctx, summary, in) })
 }
 
+// framesBody returns frames of a match. If the log does not answer, the frames of a running
+// match come from the last read of its stream.
 func (s *Server) framesBody(ctx context.Context, summary matches.Summary, q *framesQuery) (rest.Frames, error) {
-	h, err := s.matchHistory(ctx, summary)
+	running := summary.Status == matches.Running
+	limited, cancel := ctx, func() {}
+	if running {
+		limited, cancel = context.WithTimeout(ctx, framesTime)
+	}
+	defer cancel()
+	h, err := s.matchHistory(limited, summary)
+	var age time.Duration
+	switch {
+	case running && err == nil:
+		s.folded.keep(summary.ID, h)
+	case running && ctx.Err() == nil && (errors.Is(err, eventstore.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded)):
+		if kept, at, ok := s.folded.find(summary.ID); ok {
+			h, age, err = kept, time.Since(at), nil
+		}
+	}
 	if err != nil {
 		return rest.Frames{}, err
 	}
-	return rest.NewFrames(summary.ID, &h, q.frames(&h, summary.Status != matches.Running)), nil
+	body := rest.NewFrames(summary.ID, &h, q.frames(&h, !running))
+	if age > 0 {
+		body.StaleSeconds = s.stale(age)
+	}
+	return body, nil
+}
+
+// stale returns how many seconds a response may be out of date: at least the given age,
+// and at least as long as the log has been unavailable.
+func (s *Server) stale(age time.Duration) float64 {
+	if s.Outage != nil {
+		age = max(age, s.Outage())
+	}
+	return age.Round(time.Second / 10).Seconds()
 }
 
 // The method frames() returns the frames of h that the query selects.

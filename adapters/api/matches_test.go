@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/adapters/api"
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/domain/seed"
@@ -425,6 +427,29 @@ func TestReadsWhileTheLogIsUnavailable(t *testing.T) {
 	s.get("/leaderboard").is(http.StatusOK)
 }
 
+// While the log is unavailable, a running match is served as far as this process has
+// folded it. The response says how old it may be.
+func TestRunningMatchIsServedWhileTheLogIsUnavailable(t *testing.T) {
+	var away time.Duration
+	s := newSpectated(t, func(o *api.Options) { o.Outage = func() time.Duration { return away } })
+	s.shown(s.running)
+	path := "/matches/" + s.running.MatchID
+	before, frames := s.get(path).is(http.StatusOK), s.get(path+"/frames").is(http.StatusOK)
+	require.NotContains(t, before.json, "staleSeconds")
+	require.NotContains(t, frames.json, "staleSeconds")
+	s.log.setUnread(true)
+	away = 12300 * time.Millisecond
+	for target, want := range map[string]map[string]any{path: before.json, path + "/frames": frames.json} {
+		got := s.get(target).is(http.StatusOK).json
+		require.GreaterOrEqual(t, got["staleSeconds"], 12.3, target)
+		delete(got, "staleSeconds")
+		require.Equal(t, want, got, target)
+	}
+	s.get("/live/" + s.running.MatchID).is(http.StatusOK)
+	s.server.Forget()
+	s.get(path+"/frames").is(http.StatusServiceUnavailable, "log_unavailable")
+}
+
 func TestReadsAreDescribed(t *testing.T) {
 	a := newArena(t)
 	document := a.anyone().do(http.MethodGet, "/openapi.json", nil).is(http.StatusOK).json
@@ -440,7 +465,7 @@ func TestReadsAreDescribed(t *testing.T) {
 		require.ElementsMatch(t, parameters, names, path)
 	}
 	for schema, fields := range map[string]map[string]shape{
-		"MatchSummary": summary("aborted"), "Match": with(summary("aborted"), map[string]shape{"seed": nil, "replay": nil, "commitment": nil, "proof": nil, "thinkingMs": nil}),
+		"MatchSummary": summary("aborted"), "Match": with(summary("aborted"), map[string]shape{"seed": nil, "replay": nil, "commitment": nil, "proof": nil, "thinkingMs": nil, "staleSeconds": nil}),
 	} {
 		require.Contains(t, schemas, schema)
 		properties := schemas[schema].(map[string]any)["properties"].(map[string]any)

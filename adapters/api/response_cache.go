@@ -73,6 +73,22 @@ func await[T any](ctx context.Context, result <-chan singleflight.Result) (value
 	}
 }
 
+// Forget drops the cached responses. Call it if the log has lost events from which they
+// may be built.
+func (s *Server) Forget() {
+	s.responses.clear()
+	s.folded.clear()
+}
+
+// clear drops all responses.
+func (k *responseCache) clear() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	clear(k.byKey)
+	k.order.Init()
+	k.bytes = 0
+}
+
 func (k *responseCache) find(key string) *response {
 	k.mu.Lock()
 	defer k.mu.Unlock()

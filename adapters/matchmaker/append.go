@@ -67,23 +67,19 @@ func (l *Ladder) resolveConflict(ctx context.Context, ours uuid.UUID) error {
 // catchUp folds the events that were stored since the last read, and reports whether
 // one of them has the given id. If the read fails partway, the state still
 // includes the events folded so far. The first call starts from a snapshot.
+//
+// A cluster may lose events that the ladder has folded. So each read begins with the
+// last folded event. If another event is there, the ladder folds the stream again.
 func (l *Ladder) catchUp(ctx context.Context, ours uuid.UUID) (stored bool, err error) {
-	if err := l.restoreOnce(ctx); err != nil {
-		return false, err
-	}
 	defer l.wakeSnapshots()
 	err = retry(ctx, func(ctx context.Context) error {
-		from := eventstore.Revision(l.state.Version())
-		for r, err := range l.log.Read(ctx, l.stream, from, eventstore.ReadOptions{}) {
-			if err != nil {
-				return err
-			}
-			if err := l.fold(r); err != nil {
-				return err
-			}
-			stored = stored || r.ID == ours
+		err := l.foldFrom(ctx, ours, &stored)
+		if errors.Is(err, errLost) {
+			l.options.Logger.Error("the log has lost events of the ladder; folding the ladder again", "mode", l.Mode(), "error", err)
+			l.reset()
+			return err // the next attempt folds from the newest snapshot that still holds
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return stored, fmt.Errorf("read %s: %w", l.stream, err)
@@ -103,4 +99,49 @@ func (l *Ladder) fold(r eventstore.Recorded) error {
 	}
 	l.state, l.snapshots.last = next, r.ID
 	return nil
+}
+
+// errLost reports that the log no longer contains the last folded event.
+var errLost = errors.New("the log no longer contains the last folded event")
+
+// foldFrom folds the events after the last folded event, and checks that this event is
+// still there.
+func (l *Ladder) foldFrom(ctx context.Context, ours uuid.UUID, stored *bool) error {
+	restored := l.snapshots.restored
+	if err := l.restoreOnce(ctx); err != nil {
+		return err
+	}
+	next := eventstore.Revision(l.state.Version())
+	from, held := next, next == 0 || !restored // restoreOnce checks the last event of a snapshot
+	if !held {
+		from--
+	}
+	for r, err := range l.log.Read(ctx, l.stream, from, eventstore.ReadOptions{}) {
+		switch {
+		case err != nil:
+			return err
+		case !held:
+			if r.Revision != next-1 || r.ID != l.snapshots.last {
+				return fmt.Errorf("%w: %s@%d", errLost, l.stream, next-1)
+			}
+			held = true
+			continue
+		}
+		if err := l.fold(r); err != nil {
+			return err
+		}
+		*stored = *stored || r.ID == ours
+	}
+	if !held {
+		return fmt.Errorf("%w: %s ends before @%d", errLost, l.stream, next-1)
+	}
+	return nil
+}
+
+// reset forgets the folded state.
+func (l *Ladder) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.state = ladder.New(l.Mode())
+	l.snapshots.restored, l.snapshots.last, l.snapshots.covered = false, uuid.Nil, 0
 }

@@ -158,6 +158,15 @@ func (m *Members) Run(ctx context.Context, r Referee) {
 	all.Wait()
 }
 
+// Forget drops the assignments, and reads them again. Call it if the log may have lost
+// events.
+func (m *Members) Forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.assigned, m.newest = arena.Assignments{}, eventstore.Recorded{}
+	m.resubscribe()
+}
+
 // Leave tells the other members that this process has stopped its matches. Call it after
 // Run has returned. After that, Assign gives the matches of this process to others.
 func (m *Members) Leave(ctx context.Context) error {

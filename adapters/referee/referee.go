@@ -297,6 +297,18 @@ func (r *Referee) Stop(ctx context.Context) error {
 	}
 }
 
+// Interrupt stops playing all matches, without waiting. Unlike Stop, it allows later calls
+// to Play, which read the matches' streams again. Call it if the log has lost events that
+// the referee has folded. After Interrupt, no running match appends anything, so no match
+// continues from an event that is lost.
+func (r *Referee) Interrupt() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range r.running {
+		t.stop()
+	}
+}
+
 // A referee may stop playing an unfinished match for these reasons, which are not
 // failures.
 var (
@@ -308,7 +320,7 @@ func (r *Referee) report(s ladder.Seating, err error) {
 	log := r.options.Logger.With("match", s.MatchID, "mode", s.Mode)
 	switch {
 	case err == nil:
-	case errors.Is(err, errStopped), errors.Is(err, errReplaced):
+	case errors.Is(err, errStopped), errors.Is(err, errReplaced), errors.Is(err, eventstore.ErrEventsLost):
 		log.Info("match left unfinished", "why", err)
 	default:
 		log.Error("could not play a match; the next tick retries", "error", err)

@@ -22,6 +22,8 @@ type Match struct {
 	Commitment seed.Seed           `json:"commitment"`
 	Proof      *match.Proof        `json:"proof,omitempty"`
 	ThinkingMs []int64             `json:"thinkingMs,omitempty" doc:"The thinking time that each seat used; absent while the match is running."`
+	// StaleSeconds is set while the log is unavailable.
+	StaleSeconds float64 `json:"staleSeconds,omitempty" minimum:"0" doc:"How many seconds the record may be out of date, because the arena's log is unavailable; absent otherwise."`
 }
 
 // NewMatch returns the record of a match. The summary says whether the match is running.
@@ -39,6 +41,8 @@ type Frames struct {
 	MatchID string        `json:"matchId"`
 	Board   BoardLayout   `json:"board"`
 	Frames  []match.Frame `json:"frames" nullable:"false"`
+	// StaleSeconds is set while the log is unavailable.
+	StaleSeconds float64 `json:"staleSeconds,omitempty" minimum:"0" doc:"How many seconds the frames may be out of date, because the arena's log is unavailable; absent otherwise."`
 }
 
 // NewFrames returns frames of a match with its board.

@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/pprof"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -50,18 +52,23 @@ func (a *arena) collectors() []prometheus.Collector {
 // The method ready() responds with 200 while the beacon and all read models work. If a
 // read model has stopped, ready responds with 503 and names the event that stopped the
 // model. It also responds with 503 while the beacon is behind, because the arena then
-// seats nobody, and while a playing arena does not have the active seed key. If the log
-// is available, ready also reports whether the arena is draining.
+// seats nobody, while a playing arena does not have the active seed key, and while the log
+// is unavailable. It then says for how long, and what has stopped. If the log is
+// available, ready also reports whether the arena is draining.
 func (a *arena) ready(w http.ResponseWriter, r *http.Request) {
 	status, answer := http.StatusOK, map[string]any{"ready": true}
-	if draining, known := a.draining(r.Context()); known {
+	refuse := func(why string) { status, answer["ready"], answer["why"] = http.StatusServiceUnavailable, false, why }
+	if since, stopped := a.outage(); since > 0 {
+		answer["log"] = map[string]any{"unavailableSeconds": since.Round(time.Second / 10).Seconds(), "stopped": stopped}
+		refuse(fmt.Sprintf("the log has been unavailable for %s: %s", since.Round(time.Second/10), stopped))
+	} else if draining, known := a.draining(r.Context()); known {
 		answer["draining"] = draining
 	}
 	if a.Play && a.beacon != nil {
 		err := a.beacon.Err()
 		answer["beacon"] = map[string]any{"up": err == nil, "round": a.beacon.Newest()}
 		if err != nil {
-			status, answer["ready"], answer["why"] = http.StatusServiceUnavailable, false, "the arena seats nobody: "+err.Error()
+			refuse("the arena seats nobody: " + err.Error())
 		}
 	}
 	if a.Play {
@@ -69,15 +76,33 @@ func (a *arena) ready(w http.ResponseWriter, r *http.Request) {
 			answer["missingSeedKeys"] = missing
 		}
 		if err := a.secrets.Err(); err != nil {
-			status, answer["ready"], answer["why"] = http.StatusServiceUnavailable, false, "the arena plays no new matches: "+err.Error()
+			refuse("the arena plays no new matches: " + err.Error())
 		}
 	}
 	for _, r := range a.runners {
-		if err := r.Err(); err != nil {
-			status, answer["ready"], answer["why"] = http.StatusServiceUnavailable, false, err.Error()
+		if err := r.Serving(); err != nil {
+			refuse(err.Error())
+		}
+	}
+	if a.heads != nil && a.heads.kept != nil {
+		if err := a.heads.kept.err(); err != nil {
+			refuse("the arena seats nobody: " + err.Error())
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(answer)
+}
+
+// The method outage() returns how long the log has been unavailable, or 0 if it is
+// available, and what has stopped because of that.
+func (a *arena) outage() (since time.Duration, stopped string) {
+	if since = a.log.Outage(); since == 0 {
+		return 0, ""
+	}
+	stopped = "owners' changes are refused, and pages show what this process knew before"
+	if a.Play {
+		stopped = "nobody is seated, and running matches wait without charging their bots; " + stopped
+	}
+	return since, stopped
 }

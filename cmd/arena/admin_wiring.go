@@ -20,7 +20,7 @@ import (
 // orders.
 func (a *arena) operators() *admin.Server {
 	return admin.New(admin.Options{
-		Log: a.log, Accounts: a.accounts, Directory: a.directory, Player: adminPlayer{a}, Logger: a.logger,
+		Log: a.log, Accounts: a.accounts, Directory: a.directory, Player: adminPlayer{a}, Logger: a.logger, Outage: a.outage,
 	})
 }
 

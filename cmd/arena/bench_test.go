@@ -38,9 +38,9 @@ func TestBenchArena(t *testing.T) {
 	status := run([]string{"bench", "arena", "--matches", "4", "--rate", "100", "--seconds", "1", "--json"}, &out, &errOut)
 	require.Zero(t, status, errOut.String())
 	var report struct {
-		Matches, Arenas, Timeouts                                      int
+		Matches, Arenas, Timeouts                                       int
 		DecisionsPerSecond, AppendsPerSecond, CPUMsPerDecision, MatchKB float64
-		Share                                                          struct{ P50Ms, P99Ms float64 }
+		Share                                                           struct{ P50Ms, P99Ms float64 }
 	}
 	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
 	require.Positive(t, report.Matches)

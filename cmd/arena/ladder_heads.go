@@ -36,6 +36,7 @@ type ladderHeads struct {
 	// cosigned returns the cosignature lines that follow the arena's signature in a
 	// served checkpoint. It is nil if there are no witnesses.
 	cosigned func(mode string, h ladderHead) []byte
+	kept     *keptHeads // stores each head before it is served; nil in some tests
 
 	mu      sync.Mutex // guards the fields below
 	heads   map[string]ladderHead
@@ -74,22 +75,25 @@ func (h *ladderHeads) Run(ctx context.Context) {
 	}
 }
 
-// renew signs a new head if a mode's tree has grown. Only Run calls it.
+// renew signs a new head if a mode's tree has grown. It also notices if the tree no longer
+// continues the last head. Only Run calls it.
 func (h *ladderHeads) renew(ctx context.Context, mode string) error {
-	size, err := h.log.LadderSize(ctx, mode)
-	if err != nil {
+	if err := h.log.err(); err != nil {
 		return err
-	}
-	if last, ok := h.newest(mode); ok && size <= last.Size {
-		return nil
 	}
 	size, root, err := h.log.LadderHead(ctx, mode)
 	if err != nil {
 		return err
 	}
 	head, err := h.sign(mode, size, root)
+	if err == nil && h.kept != nil {
+		err = h.kept.keep(head.Head, func(from, to uint64) ([][]byte, error) { return h.log.LadderConsistency(ctx, mode, from, to) })
+	}
 	if err != nil {
 		return err
+	}
+	if last, ok := h.newest(mode); ok && size <= last.Size {
+		return nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -134,6 +138,9 @@ func (h *ladderHeads) Publish(ctx context.Context, mode string, revision uint64)
 func (h *ladderHeads) Head(mode string) (ladderHead, error) {
 	if err := h.log.err(); err != nil {
 		return ladderHead{}, err
+	}
+	if h.kept != nil && h.kept.err() != nil {
+		return ladderHead{}, fmt.Errorf("%w: %w", projections.ErrBehind, h.kept.err())
 	}
 	head, ok := h.newest(mode)
 	if !ok {

@@ -249,6 +249,9 @@ func (a *arena) openModels(context.Context) error {
 	a.health = botHealth{models.Health, runners[models.Health]}
 	a.signedLog = newSignedLogReader(models.SignedLog, runners[models.SignedLog])
 	a.heads = newLadderHeads(a.signedLog, a.signLadderHead, a.logger)
+	if a.heads.kept, err = openKeptHeads(a.pace.Data); err != nil {
+		return err
+	}
 	a.cosigners = witness.New(witness.Options{Witnesses: a.config.witnesses, Modes: ladder.Modes, Trees: ladderTrees{a.heads, a.signedLog}, Logger: a.logger})
 	a.heads.cosigned = func(mode string, h ladderHead) []byte { return a.cosigners.Cosignatures(mode, h.Signed) }
 	a.accounts = accounts.New(a.log)
@@ -294,7 +297,7 @@ func (a *arena) openServers(context.Context) error {
 		return err
 	}
 	handler, err := api.New(api.Options{
-		Log: a.log, Auth: a.auth, ParsePublicKey: auth.ParsePublicKey, Checker: a.dialer(), Directory: a.directory,
+		Log: a.log, Outage: a.log.Outage, Auth: a.auth, ParsePublicKey: auth.ParsePublicKey, Checker: a.dialer(), Directory: a.directory,
 		Accounts: a.accounts, Matches: a.matches, Leaderboard: a.board, Live: a.live, Queue: newQueue(a), Health: a.health, Events: a.health, SeedKey: a.secrets.SeedKey,
 		Beacon: a.beaconInfo(), SignedLog: a.signedLog, SignHead: a.signHead, Checkpoint: a.heads.Checkpoint, Cosigned: a.cosigners.Cosigned, LadderKey: a.ladderKey,
 		PlatformKey: a.public, BaseURL: a.baseURL, SecurityContact: a.SecurityContact, Limits: ratelimit.Defaults(), TrustedProxies: a.trustedProxies,
@@ -303,6 +306,17 @@ func (a *arena) openServers(context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.log.OnLoss(func() {
+		if a.player != nil {
+			a.player.members.Forget()
+			a.player.referee.Interrupt()
+		}
+		if s := a.seating.Load(); s != nil {
+			s.trials.referee.Interrupt()
+		}
+		a.accounts.Forget()
+		handler.Forget()
+	})
 	pages, err := web.New(web.Options{
 		API: handler, Reads: handler.InternalReads(), Count: handler.CountPage, CountFile: handler.CountFile, Turn: handler.Turn,
 		Spread: a.board.spread, House: a.board.directory.house, Tallies: a.board, BaseURL: a.baseURL, Tick: a.pace.Tick, Now: time.Now, Logger: a.logger,

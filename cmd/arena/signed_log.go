@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -43,7 +44,7 @@ func (r signedLogReader) awaitWhole(ctx context.Context) error {
 }
 
 func (r signedLogReader) err() error {
-	if err := r.runner.Err(); err != nil {
+	if err := r.runner.Serving(); err != nil {
 		return err
 	}
 	select {
@@ -108,8 +109,17 @@ func (a *arena) ladderKey(mode string) (string, error) {
 	return signedlog.VerifierKey(signedlog.LadderOrigin(a.host, mode), a.public)
 }
 
-// signHead signs a head of a mode's signed log. The head's origin contains the
+// signHead stores and signs a head of a mode's signed log. The head's origin contains the
 // arena's host.
 func (a *arena) signHead(mode string, size uint64, root []byte) ([]byte, error) {
-	return signedlog.Sign(signedlog.Head{Origin: signedlog.Origin(a.host, mode), Size: size, Root: root}, a.secrets.Platform())
+	h := signedlog.Head{Origin: signedlog.Origin(a.host, mode), Size: size, Root: root}
+	if a.heads.kept != nil {
+		prove := func(from, to uint64) ([][]byte, error) {
+			return a.signedLog.Consistency(context.Background(), mode, from, to)
+		}
+		if err := a.heads.kept.keep(h, prove); err != nil {
+			return nil, fmt.Errorf("%w: %w", projections.ErrBehind, err)
+		}
+	}
+	return signedlog.Sign(h, a.secrets.Platform())
 }

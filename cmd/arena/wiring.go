@@ -51,7 +51,7 @@ func (d directoryAdapter) Candidates(_ context.Context, mode string) ([]ladder.C
 	for _, b := range d.Active(mode) {
 		list = append(list, ladder.Candidate{BotID: b.ID, Registered: b.RegisteredAt, StatusChanged: b.StatusChanged})
 	}
-	return list, d.runner.Err()
+	return list, d.runner.Serving()
 }
 
 // The type candidates is the directory that the matchmaker uses. While the signed log
@@ -61,14 +61,19 @@ func (d directoryAdapter) Candidates(_ context.Context, mode string) ([]ladder.C
 type candidates struct {
 	directoryAdapter
 	signedLog signedLogReader
+	kept      *keptHeads
 }
 
-// CatchUp implements matchmaker.Directory.
+// CatchUp implements matchmaker.Directory. If the log has lost events that a signed head
+// covers, it returns an error, so that nobody is seated.
 func (c candidates) CatchUp(ctx context.Context) error {
 	if err := c.directoryAdapter.CatchUp(ctx); err != nil {
 		return err
 	}
-	return c.signedLog.awaitWhole(ctx)
+	if err := c.signedLog.awaitWhole(ctx); err != nil {
+		return err
+	}
+	return c.kept.err()
 }
 
 // OwnerOfBot implements admin.Directory.
@@ -87,25 +92,25 @@ type list struct {
 // Get implements api.Matches.
 func (l list) Get(id string) (matches.Summary, bool, error) {
 	m, found, err := l.Matches.Get(id)
-	return m, found, cmp.Or(l.runner.Err(), err)
+	return m, found, cmp.Or(l.runner.Serving(), err)
 }
 
 // Voided implements api.Matches.
 func (l list) Voided(id string) (mode, reason string, found bool, err error) {
 	mode, reason, found, err = l.Matches.Voided(id)
-	return mode, reason, found, cmp.Or(l.runner.Err(), err)
+	return mode, reason, found, cmp.Or(l.runner.Serving(), err)
 }
 
 // List implements api.Matches.
 func (l list) List(q matches.Query) (page []matches.Summary, next string, known bool, err error) {
 	page, next, known, err = l.Matches.List(q)
-	return page, next, known, cmp.Or(l.runner.Err(), err)
+	return page, next, known, cmp.Or(l.runner.Serving(), err)
 }
 
 // From implements api.Matches.
 func (l list) From(botID, first string, limit int) (page []matches.Summary, known bool, err error) {
 	page, known, err = l.Matches.From(botID, first, limit)
-	return page, known, cmp.Or(l.runner.Err(), err)
+	return page, known, cmp.Or(l.runner.Serving(), err)
 }
 
 // The type rankings is the leaderboard with the directory's names. It returns errors
@@ -116,7 +121,7 @@ type rankings struct {
 	directory directoryAdapter
 }
 
-func (r rankings) err() error { return cmp.Or(r.runner.Err(), r.directory.runner.Err()) }
+func (r rankings) err() error { return cmp.Or(r.runner.Serving(), r.directory.runner.Serving()) }
 
 // Rows implements api.Leaderboard.
 func (r rankings) Rows(mode string) ([]leaderboard.Row, error) {
@@ -155,7 +160,7 @@ type botHealth struct {
 // Of implements api.Health.
 func (h botHealth) Of(botID string) (botstate.Bot, error) {
 	b, err := h.Health.Of(botID)
-	return b, cmp.Or(h.runner.Err(), err)
+	return b, cmp.Or(h.runner.Serving(), err)
 }
 
 // Changes implements notices.Health.
@@ -179,13 +184,13 @@ func (h botHealth) Changed() <-chan struct{} { return h.runner.Changed() }
 // Newest implements api.Events.
 func (h botHealth) Newest(ownerID string) (health.ID, int64, error) {
 	id, n, err := h.Health.Newest(ownerID)
-	return id, n, cmp.Or(h.runner.Err(), err)
+	return id, n, cmp.Or(h.runner.Serving(), err)
 }
 
 // Events implements api.Events.
 func (h botHealth) Events(ownerID string, n int64, limit int) ([]health.Event, error) {
 	list, err := h.Health.Events(ownerID, n, limit)
-	return list, cmp.Or(h.runner.Err(), err)
+	return list, cmp.Or(h.runner.Serving(), err)
 }
 
 // spread implements web.Options.Spread. Pages do not show an unknown spread.

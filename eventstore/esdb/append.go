@@ -32,6 +32,7 @@ func (l *Log) Append(ctx context.Context, id eventstore.StreamID, expected event
 	if err != nil {
 		return eventstore.Appended{}, err
 	}
+	l.known.see(eventstore.Position(result.CommitPosition), events[len(events)-1].ID)
 	return eventstore.Appended{
 		Revision: eventstore.Revision(result.NextExpectedVersion),
 		Position: eventstore.Position(result.CommitPosition),

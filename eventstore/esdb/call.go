@@ -8,6 +8,7 @@ import (
 	"hexarena/eventstore"
 
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	grpcmeta "google.golang.org/grpc/metadata"
 )
 
 // readAhead is the number of values that stream may receive before its caller has
@@ -16,8 +17,12 @@ const readAhead = 256
 
 // retry repeats the call until the outcome is known. If necessary, it uses new
 // generations of the client. It returns by the context's deadline.
-func (l *Log) retry(ctx context.Context, what string, once func() error) error {
+//
+// The parameter once gets the number of losses when the call began, for the method
+// generation().
+func (l *Log) retry(ctx context.Context, what string, once func(losses int64) error) error {
 	var last error
+	losses := l.known.losses.Load()
 	for tries := 0; ; tries++ {
 		if ctx.Err() != nil {
 			return gaveUp(ctx, what, last)
@@ -25,8 +30,8 @@ func (l *Log) retry(ctx context.Context, what string, once func() error) error {
 		if tries > 0 {
 			l.metrics.retries.Inc()
 		}
-		err := once()
-		if err == nil || definite(err) || errors.Is(err, ErrClosed) {
+		err := once(losses)
+		if err == nil || definite(err) || errors.Is(err, ErrClosed) || errors.Is(err, eventstore.ErrEventsLost) {
 			return err
 		}
 		if ctx.Err() == nil {
@@ -46,8 +51,8 @@ func retryGap(tries int) time.Duration {
 
 // The function attempt() calls the client until the outcome is known. See retry.
 func attempt[T any](ctx context.Context, l *Log, what string, f func(context.Context, *es.Client) (T, error)) (value T, err error) {
-	err = l.retry(ctx, what, func() error {
-		g, err := l.generation(ctx)
+	err = l.retry(ctx, what, func(losses int64) error {
+		g, err := l.generation(ctx, losses)
 		if err != nil {
 			return err
 		}
@@ -88,7 +93,7 @@ func call[T any](ctx context.Context, l *Log, g *generation, f func(context.Cont
 	bound, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	err = l.run(bound, g, cancel, func(ctx context.Context) {
 		var r result[T]
-		r.err = g.retireIfUnavailable(guarded(func() (err error) { r.value, err = f(ctx, g.client); return err }))
+		r.err = g.retireIfUseless(guarded(func() (err error) { r.value, err = f(ctx, g.client); return err }))
 		done <- r
 	})
 	if err != nil {
@@ -110,8 +115,8 @@ func call[T any](ctx context.Context, l *Log, g *generation, f func(context.Cont
 // passes each of these values to a callback (the parameter each). stream returns when f
 // ends, when the callback returns false, or when the context or the generation ends. It
 // then drops the values that are still waiting.
-func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *es.Client, emit func(T) bool) error, each func(T) bool) error {
-	g, err := l.generation(ctx)
+func stream[T any](ctx context.Context, l *Log, losses int64, f func(ctx context.Context, c *es.Client, emit func(T) bool) error, each func(T) bool) error {
+	g, err := l.generation(ctx, losses)
 	if err != nil {
 		return err
 	}
@@ -131,7 +136,7 @@ func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *e
 				return false
 			}
 		}
-		done <- g.retireIfUnavailable(guarded(func() error { return f(ctx, g.client, emit) }))
+		done <- g.retireIfUseless(guarded(func() error { return f(ctx, g.client, emit) }))
 	})
 	if err != nil {
 		return err
@@ -154,21 +159,33 @@ func stream[T any](ctx context.Context, l *Log, f func(ctx context.Context, c *e
 	}
 }
 
+// requiresLeader is the header that makes a follower refuse a call and name the leader.
+// Without it, a follower serves reads from its own copy, which may be behind. The client
+// never sends the header itself.
+const requiresLeader = "requires-leader"
+
 // The method run() starts another goroutine, which calls first f and then the function
 // release. If the client takes a long time to return, the goroutine may outlive ctx and
-// the generation. If the method returns an error, it has called release but not f.
+// the generation. If the method returns an error, it has called release but not f. If
+// the generation retires before the goroutine has its turn, the goroutine does not call
+// f either. The caller notices the retirement itself.
 func (l *Log) run(ctx context.Context, g *generation, release func(), f func(context.Context)) error {
 	if !g.begin() {
 		release()
 		return g.reason()
 	}
-	c := &connecting{Context: ctx, generation: g}
+	c := &connecting{Context: grpcmeta.AppendToOutgoingContext(ctx, requiresLeader, "true"), generation: g}
 	end := func() {
 		c.done()
 		release()
 		g.end()
 	}
-	if !l.start(func() { defer end(); f(c) }) {
+	if !l.start(func() {
+		defer end()
+		if c.ask() {
+			f(c)
+		}
+	}) {
 		end()
 		return ErrClosed
 	}

@@ -64,6 +64,7 @@ func parse(connectionString string) (es.Configuration, error) {
 	if err != nil {
 		return es.Configuration{}, fmt.Errorf("event store address: %w", withoutAddress(err))
 	}
+	config.NodePreference = es.NodePreferenceLeader // every call requires the leader, see requiresLeader
 	config.MaxDiscoverAttempts = 1
 	config.DiscoveryInterval = 0
 	config.GossipTimeout = int(discoveryTimeout / time.Second)

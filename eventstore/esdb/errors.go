@@ -29,6 +29,9 @@ func code(err error) es.ErrorCode {
 // that a retry would get the same result. After any other error, the outcome is
 // unknown: the server may have stored an append even if its response was lost.
 func definite(err error) bool {
+	if misdirected(err) {
+		return false
+	}
 	switch code(err) {
 	case es.ErrorCodeWrongExpectedVersion, es.ErrorCodeStreamDeleted, es.ErrorCodeResourceNotFound,
 		es.ErrorCodeAccessDenied, es.ErrorCodeUnauthenticated, es.ErrorCodeUnsupportedFeature, es.ErrorCodeParsing:
@@ -37,7 +40,7 @@ func definite(err error) bool {
 		return false
 	}
 	switch status.Code(err) {
-	case codes.InvalidArgument, codes.FailedPrecondition, codes.NotFound, codes.AlreadyExists, codes.OutOfRange,
+	case codes.InvalidArgument, codes.FailedPrecondition, codes.AlreadyExists, codes.OutOfRange,
 		codes.PermissionDenied, codes.Unauthenticated, codes.Unimplemented, codes.DataLoss:
 		return true
 	}
@@ -47,6 +50,20 @@ func definite(err error) bool {
 // The function unavailable reports whether an error means that the connection is
 // lost or the server is unavailable.
 func unavailable(err error) bool { return status.Code(err) == codes.Unavailable }
+
+// misdirected reports whether a node refused a call because it is not the leader. A
+// stream that does not exist is a message in a response, and never this status.
+func misdirected(err error) bool {
+	return code(err) == es.ErrorCodeNotLeader || status.Code(err) == codes.NotFound
+}
+
+// notLeader is the reason why a generation retires whose node names another node as the
+// leader.
+type notLeader struct{ leader es.EndPoint }
+
+func (n *notLeader) Error() string {
+	return "the node is not the leader; the leader is " + n.leader.String()
+}
 
 // The function answered() reports whether the outcome of a call shows that the server
 // responds.
@@ -75,6 +92,8 @@ func translate(what string, err error) error {
 	switch {
 	case errors.Is(err, ErrClosed):
 		return fmt.Errorf("%s: %w", what, ErrClosed)
+	case errors.Is(err, eventstore.ErrEventsLost):
+		return fmt.Errorf("%s: %w", what, err)
 	case errors.Is(err, eventstore.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err // gaveUp made this error, so it already names the operation
 	case code(err) == es.ErrorCodeStreamDeleted:

@@ -22,6 +22,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"time"
 
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
 
@@ -53,8 +54,13 @@ type Log struct {
 	made     int // number of the latest generation
 
 	reporting   sync.Mutex // guards the following fields
-	unavailable bool       // the last state that was logged
-	reported    int        // number of the newest generation that reported its state
+	unavailable bool       // the last state that was reported
+	logged      bool       // the last state that was logged
+	cause       error      // why the log became unavailable
+	settling    *time.Timer
+	reported    int // number of the newest generation that reported its state
+
+	known known
 }
 
 var _ eventstore.Log = (*Log)(nil)
@@ -87,6 +93,11 @@ func (l *Log) Close() error {
 	l.mu.Unlock()
 	l.close()
 	l.running.Wait()
+	l.reporting.Lock()
+	defer l.reporting.Unlock()
+	if l.settling != nil {
+		l.settling.Stop()
+	}
 	return nil
 }
 

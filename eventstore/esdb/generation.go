@@ -27,8 +27,14 @@ import (
 // healthy. The generation retires just before the client would start its discovery.
 // The discovery then waits until no call is still asking for the connection
 // (noneConnecting). The client is closed after its last call has ended.
+//
+// If a node answers that it is not the leader, the client connects to the leader on its
+// own, and may begin a discovery if that fails. The generation retires in this case
+// too, and the next one connects to the leader. Calls ask for the connection one at a
+// time (asking), so at most one call waits for that discovery, and gets its error.
 type generation struct {
-	number  int // counts the generations of a Log, from 1
+	number  int   // counts the generations of a Log, from 1
+	losses  int64 // how often the log had lost events when the generation became ready
 	client  *es.Client
 	ready   chan struct{}   // closes when the client is connected or has failed to connect
 	life    context.Context // ends when the generation retires
@@ -36,6 +42,8 @@ type generation struct {
 	endLife context.CancelFunc
 	base    time.Time
 	heard   atomic.Int64 // time of the server's last response, in nanoseconds since base
+
+	asking sync.Mutex // held by the call that asks the client for its connection
 
 	mu             sync.Mutex
 	cause          error         // why the generation retired; nil while it is in use
@@ -108,10 +116,10 @@ func (g *generation) retire(cause error) {
 	}
 }
 
-// retireIfUnavailable retires the generation if err, the error of a call, shows
-// that the server is unavailable. It returns err unchanged.
-func (g *generation) retireIfUnavailable(err error) error {
-	if unavailable(err) {
+// retireIfUseless retires the generation if err, the error of a call, shows that the
+// server is unavailable or not the leader. It returns err unchanged.
+func (g *generation) retireIfUseless(err error) error {
+	if unavailable(err) || misdirected(err) {
 		g.retire(err)
 	}
 	return err
@@ -148,14 +156,22 @@ const beforeReconnect = "unexpected exception"
 // log returns a logger for the client. The client logs each error before it
 // reconnects, so the logger can act first. If an error shows that the server is
 // unavailable, the logger retires the generation. It also blocks the client until
-// no call is waiting for a connection.
+// no call is waiting for a connection. If the node is not the leader, the client logs
+// the address of the leader. The logger then retires the generation, and the next
+// generation connects to this address.
 func (g *generation) log(logger *slog.Logger) es.LoggingFunc {
 	return func(level es.LogLevel, format string, args ...any) {
 		if logger.Enabled(g.life, slog.LevelDebug) {
 			logger.Debug("event store client: "+fmt.Sprintf(format, args...), slog.String("level", level))
 		}
+		if level != es.LogError {
+			return
+		}
 		for _, arg := range args {
-			if err, ok := arg.(error); ok && level == es.LogError && unavailable(err) {
+			if leader, ok := arg.(es.EndPoint); ok {
+				g.retire(&notLeader{leader})
+			}
+			if err, ok := arg.(error); ok && unavailable(err) {
 				g.retire(err)
 				if strings.HasPrefix(format, beforeReconnect) {
 					<-g.noneConnecting
@@ -172,10 +188,26 @@ func (g *generation) log(logger *slog.Logger) es.LoggingFunc {
 type connecting struct {
 	context.Context
 	generation *generation
+	asks       bool // whether the call holds generation.asking
 	once       sync.Once
 }
 
-func (c *connecting) done() { c.once.Do(c.generation.connected) }
+// The method ask() waits until the call may ask for its connection. It returns false if
+// the generation has retired.
+func (c *connecting) ask() bool {
+	c.generation.asking.Lock()
+	c.asks = true
+	return c.generation.reason() == nil
+}
+
+func (c *connecting) done() {
+	c.once.Do(func() {
+		if c.asks {
+			c.generation.asking.Unlock()
+		}
+		c.generation.connected()
+	})
+}
 
 // Deadline returns the deadline of the inner context.
 func (c *connecting) Deadline() (time.Time, bool) {

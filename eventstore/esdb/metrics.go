@@ -16,10 +16,10 @@ import (
 // metrics holds the metrics of a Log. A goroutine that needs several locks takes mu
 // last, and holds it only briefly.
 type metrics struct {
-	registry                                       *prometheus.Registry
-	appends, reads, events                         *prometheus.CounterVec
-	conflicts, retries, reconnects, failedConnects prometheus.Counter
-	appendTime, readTime                           prometheus.Histogram
+	registry                                                       *prometheus.Registry
+	appends, reads, events                                         *prometheus.CounterVec
+	conflicts, retries, reconnects, failedConnects, losses, silent prometheus.Counter
+	appendTime, readTime                                           prometheus.Histogram
 
 	mu            sync.Mutex
 	connected     bool          // whether the log has been connected at least once
@@ -74,11 +74,14 @@ func newMetrics() *metrics {
 		retries:        counter("arena_log_retries_total", "Calls that were sent again because their outcome was unknown."),
 		reconnects:     counter("arena_log_reconnects_total", "Connections to the event store after the first one."),
 		failedConnects: counter("arena_log_connect_failures_total", "Failed attempts to connect."),
+		losses:         counter("arena_log_losses_total", "How often the event store has lost events that this process knew."),
+		silent:         counter("arena_log_silent_subscriptions_total", "Subscriptions that were replaced because the event store sent nothing although the log had new events for them."),
 		appendTime:     histogram("arena_log_append_seconds", "Time of an append, including its retries."),
 		readTime:       histogram("arena_log_read_seconds", "Time until a read returns its first event, or ends without events."),
 		subscriptions:  make(map[*lag]struct{}),
 	}
 	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "arena_log_available", Help: "1 while the event store responds, 0 while it is unavailable."}, m.available)
+	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "arena_log_outage_seconds", Help: "How long the event store has been unavailable; 0 while it responds."}, func() float64 { return m.outage().Seconds() })
 	auto.NewCounterFunc(prometheus.CounterOpts{Name: "arena_log_unavailable_seconds_total", Help: "Total time of outages of the event store, including the current one."}, m.outageSeconds)
 	registry.MustRegister(lagCollector{m})
 	return m
@@ -124,6 +127,16 @@ func (m *metrics) available() float64 {
 		return 1
 	}
 	return 0
+}
+
+// The method outage() returns how long the current outage has lasted, or 0.
+func (m *metrics) outage() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.outageSince.IsZero() {
+		return 0
+	}
+	return time.Since(m.outageSince)
 }
 
 func (m *metrics) outageSeconds() float64 {

@@ -20,6 +20,7 @@ func (l *Log) Read(ctx context.Context, id eventstore.StreamID, start eventstore
 		what, next, left := fmt.Sprintf("read %s", id), start, opt.Limit
 		each := func(e *es.RecordedEvent) bool {
 			r := recorded(e)
+			l.known.see(r.Position, r.ID)
 			left--
 			last := left == 0
 			if opt.Direction == eventstore.Forwards {
@@ -29,10 +30,10 @@ func (l *Log) Read(ctx context.Context, id eventstore.StreamID, start eventstore
 			}
 			return yield(r, nil) && !last
 		}
-		err := l.retry(ctx, what, func() error {
+		err := l.retry(ctx, what, func(losses int64) error {
 			opts := es.ReadStreamOptions{Direction: direction(opt.Direction), From: streamPosition(next, opt.Direction)}
 			size := count(left)
-			return stream(ctx, l, func(ctx context.Context, c *es.Client, emit func(*es.RecordedEvent) bool) error {
+			return stream(ctx, l, losses, func(ctx context.Context, c *es.Client, emit func(*es.RecordedEvent) bool) error {
 				events, err := c.ReadStream(ctx, string(id), opts, size)
 				return drain(events, err, emit)
 			}, each)
@@ -68,7 +69,9 @@ func (l *Log) ReadAll(ctx context.Context, start eventstore.Position, opt events
 				continue
 			}
 			left--
-			if !yield(recorded(e), nil) || left == 0 {
+			r := recorded(e)
+			l.known.see(r.Position, r.ID)
+			if !yield(r, nil) || left == 0 {
 				return
 			}
 		}
@@ -82,13 +85,13 @@ func (l *Log) stored(ctx context.Context, from es.AllPosition, d es.Direction, p
 	return func(yield func(*es.RecordedEvent, error) bool) {
 		var last *es.Position // position of the last event that was yielded; the next page begins with the same event
 		left := false
-		err := l.retry(ctx, "read $all", func() error {
+		err := l.retry(ctx, "read $all", func(losses int64) error {
 			for {
 				if last != nil {
 					from = *last
 				}
 				got, size, opts := uint64(0), pageSize(), es.ReadAllOptions{Direction: d, From: from}
-				err := stream(ctx, l, func(ctx context.Context, c *es.Client, emit func(*es.RecordedEvent) bool) error {
+				err := stream(ctx, l, losses, func(ctx context.Context, c *es.Client, emit func(*es.RecordedEvent) bool) error {
 					events, err := c.ReadAll(ctx, opts, size)
 					return drain(events, err, emit)
 				}, func(e *es.RecordedEvent) bool {
@@ -135,7 +138,7 @@ func drain(events *es.ReadStream, err error, emit func(*es.RecordedEvent) bool) 
 // The function ended() returns nil if the error means the end of a read or a stream
 // that does not exist. It returns any other error unchanged.
 func ended(err error) error {
-	if errors.Is(err, io.EOF) || code(err) == es.ErrorCodeResourceNotFound {
+	if errors.Is(err, io.EOF) || code(err) == es.ErrorCodeResourceNotFound && !misdirected(err) {
 		return nil
 	}
 	return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"math"
+	"sync"
 	"time"
 
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
@@ -23,14 +24,14 @@ func (l *Log) Subscribe(ctx context.Context, after eventstore.Position, filter e
 	return func(yield func(eventstore.Message, error) bool) {
 		lag, leave := l.metrics.follow(filter)
 		defer leave()
-		sub := subscription{filter: filter, after: after, yield: yield, metrics: l.metrics, lag: lag}
+		sub := subscription{filter: filter, after: after, yield: yield, metrics: l.metrics, known: &l.known, lag: lag}
 		const what = "subscribe to $all"
 		var err error
 		if after == eventstore.EndPosition {
 			sub.after, err = l.end(ctx)
 		}
 		if err == nil {
-			err = l.retry(ctx, what, func() error { return sub.follow(ctx, l) })
+			err = l.retry(ctx, what, func(losses int64) error { return sub.follow(ctx, l, losses) })
 		}
 		if err != nil && ctx.Err() == nil {
 			yield(eventstore.Message{}, translate(what, err))
@@ -57,6 +58,7 @@ type subscription struct {
 	after   eventstore.Position
 	yield   func(eventstore.Message, error) bool
 	metrics *metrics
+	known   *known
 	lag     *lag
 }
 
@@ -70,17 +72,25 @@ type arrival struct {
 
 // follow yields messages until the server drops the subscription. If the
 // subscriber stops first, follow returns nil.
-func (s *subscription) follow(ctx context.Context, l *Log) error {
-	opts, link := s.options(), s.lag.connection()
+func (s *subscription) follow(ctx context.Context, l *Log, losses int64) error {
+	opts, after, link := s.options(), s.after, s.lag.connection()
 	defer s.lag.dropped()
-	return stream(ctx, l, func(ctx context.Context, c *es.Client, emit func(arrival) bool) error {
+	return stream(ctx, l, losses, func(ctx context.Context, c *es.Client, emit func(arrival) bool) error {
 		sub, err := c.SubscribeToAll(ctx, opts)
 		if err != nil {
 			return err
 		}
 		defer sub.Close()
+		r := &reception{filter: s.filter, at: after}
+		ctx, cancel := context.WithCancel(ctx)
+		var watching sync.WaitGroup
+		watching.Go(func() { r.watch(ctx, l, func() { sub.Close() }) })
+		defer watching.Wait()
+		defer cancel()
 		for {
+			r.wait()
 			event := sub.Recv()
+			r.receive(positionOf(event))
 			if event.SubscriptionDropped != nil {
 				return dropped(event.SubscriptionDropped.Error)
 			}
@@ -104,6 +114,7 @@ func (s *subscription) take(a arrival) bool {
 		return true
 	}
 	if a.message.Event != nil {
+		s.known.see(a.message.Event.Position, a.message.Event.ID)
 		s.metrics.events.WithLabelValues(eventsSubscribed).Inc()
 	}
 	return s.yield(a.message, nil)

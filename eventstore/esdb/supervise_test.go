@@ -22,7 +22,7 @@ import (
 func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 
 // Most tests use the pace brisk.
-var brisk = pace{silence: 200 * time.Millisecond, probe: 200 * time.Millisecond, firstGap: 5 * time.Millisecond, lastGap: 50 * time.Millisecond}
+var brisk = pace{silence: 200 * time.Millisecond, probe: 200 * time.Millisecond, firstGap: 5 * time.Millisecond, lastGap: 50 * time.Millisecond, doubt: 500 * time.Millisecond}
 
 // With the pace unhurried, a Log never considers a server silent, even on a loaded
 // machine. It still notices a broken connection immediately.
@@ -406,7 +406,7 @@ func TestCallersShareOneConnection(t *testing.T) {
 func TestClientBehavesAsTheSupervisionExpects(t *testing.T) {
 	log, p := openThroughAt(t, unhurried)
 	require.NoError(t, log.Ping(t.Context()))
-	g, err := log.generation(t.Context())
+	g, err := log.generation(t.Context(), 0)
 	require.NoError(t, err)
 	connecting := func() int {
 		g.mu.Lock()

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -38,8 +39,9 @@ var kind = eventstore.Kind[owner.Account, owner.Event]{Decode: owner.Decode, Evo
 
 // Accounts caches the most recently used accounts. It is safe for concurrent use.
 type Accounts struct {
-	log    eventstore.Log
-	cached *eventstore.Cache[entry]
+	log      eventstore.Log
+	capacity int
+	cache    atomic.Pointer[eventstore.Cache[entry]] // Forget replaces it
 
 	mu       sync.Mutex // guards the fields below, and some fields of each entry
 	followed span
@@ -66,9 +68,15 @@ type entry struct {
 func New(log eventstore.Log) *Accounts { return newAccounts(log, maxCached) }
 
 func newAccounts(log eventstore.Log, capacity int) *Accounts {
-	a := &Accounts{log: log}
-	a.cached = eventstore.NewCache(capacity, newEntry, a.weigh)
+	a := &Accounts{log: log, capacity: capacity}
+	a.Forget()
 	return a
+}
+
+// Forget drops all cached accounts. Call it if the log has lost events that the accounts
+// may include.
+func (a *Accounts) Forget() {
+	a.cache.Store(eventstore.NewCache(a.capacity, newEntry, a.weigh))
 }
 
 func newEntry(stream eventstore.StreamID) *entry {
@@ -87,7 +95,7 @@ func (a *Accounts) weigh(e *entry) int {
 // exist.
 func (a *Accounts) Load(ctx context.Context, ownerID string) (owner.Account, error) {
 	now := time.Now()
-	e, release := a.cached.Use(streamOf(ownerID))
+	e, release := a.cache.Load().Use(streamOf(ownerID))
 	defer release()
 	if account, ok := a.fresh(e, now); ok {
 		return account, nil
@@ -99,7 +107,7 @@ func (a *Accounts) Load(ctx context.Context, ownerID string) (owner.Account, err
 // Reload returns the current state of an owner's account. Unlike Load, it always
 // reads the log.
 func (a *Accounts) Reload(ctx context.Context, ownerID string) (owner.Account, error) {
-	e, release := a.cached.Use(streamOf(ownerID))
+	e, release := a.cache.Load().Use(streamOf(ownerID))
 	defer release()
 	account, _, err := a.catchUp(ctx, e, time.Now())
 	return account, err
@@ -111,7 +119,7 @@ func (a *Accounts) Reload(ctx context.Context, ownerID string) (owner.Account, e
 // cached account, Change reads the log and calls decide again. Change returns an
 // error from decide unchanged.
 func (a *Accounts) Change(ctx context.Context, ownerID string, m eventstore.Metadata, decide func(owner.Account) ([]owner.Event, error)) (owner.Account, eventstore.Position, error) {
-	e, release := a.cached.Use(streamOf(ownerID))
+	e, release := a.cache.Load().Use(streamOf(ownerID))
 	defer release()
 	if err := e.writing.Acquire(ctx, 1); err != nil {
 		return owner.Account{}, 0, fmt.Errorf("change %s: %w", e.stream, err)
@@ -163,7 +171,7 @@ func (a *Accounts) append(ctx context.Context, e *entry, account owner.Account, 
 // never changes while the account exists. It returns an error if the log contains
 // no address.
 func (a *Accounts) Address(ctx context.Context, ownerID string) (string, error) {
-	e, release := a.cached.Use(streamOf(ownerID))
+	e, release := a.cache.Load().Use(streamOf(ownerID))
 	defer release()
 	a.mu.Lock()
 	address := e.address

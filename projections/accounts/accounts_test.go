@@ -302,7 +302,7 @@ func TestRacingProcessesKeepTheBotLimit(t *testing.T) {
 // The function cached() returns which of the given accounts are in the cache.
 func cached(a *Accounts, ids ...string) (found []string) {
 	for _, id := range ids {
-		if _, ok := a.cached.Find(streamOf(id)); ok {
+		if _, ok := a.cache.Load().Find(streamOf(id)); ok {
 			found = append(found, id)
 		}
 	}

@@ -19,6 +19,7 @@ const (
 func (a *Accounts) Run(ctx context.Context) {
 	var at eventstore.Position
 	known := false
+	cache := a.cache.Load()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -26,6 +27,9 @@ func (a *Accounts) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
+		}
+		if now := a.cache.Load(); now != cache {
+			cache, known = now, false // the position may lie beyond the end of the log
 		}
 		var err error
 		if known {
@@ -100,7 +104,7 @@ func (a *Accounts) reached(at time.Time) {
 // apply folds an event onto its cached account. If earlier events are missing, the
 // next Load reads them.
 func (a *Accounts) apply(r eventstore.Recorded) error {
-	e, ok := a.cached.Find(r.Stream)
+	e, ok := a.cache.Load().Find(r.Stream)
 	if !ok {
 		return nil
 	}

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -50,6 +51,9 @@ func (h *Hub) follow(ctx context.Context) error {
 	h.readyOnce.Do(func() { close(h.ready) })
 	filter := eventstore.Filter{StreamPrefixes: []string{match.StreamPrefix, ladder.StreamPrefix}}
 	for m, err := range h.Log.Subscribe(ctx, at, filter) {
+		if errors.Is(err, eventstore.ErrEventsLost) {
+			h.forget()
+		}
 		if err != nil {
 			return fmt.Errorf("subscribe after %d: %w", at, err)
 		}
@@ -85,6 +89,16 @@ func (h *Hub) catchUp(ctx context.Context) (eventstore.Position, error) {
 		h.conclude(ctx, id, 0)
 	}
 	return head, nil
+}
+
+// forget removes all matches, because their frames may show events that the log has lost.
+// Readers connect again, and get the frames of the events that are still there.
+func (h *Hub) forget() {
+	for _, id := range h.ids() {
+		if m, ok := h.find(id); ok {
+			h.leave(m, nil)
+		}
+	}
 }
 
 func (h *Hub) ids() []string {

@@ -19,6 +19,7 @@ import (
 	"sync"
 
 	"hexarena/domain/ladder"
+	"hexarena/domain/seed"
 	"hexarena/eventstore"
 	"hexarena/projections/matches"
 )
@@ -131,6 +132,18 @@ func (h *Hub) Latest(matchID string) ([]byte, bool) {
 		return nil, false
 	}
 	return m.latest.json, true
+}
+
+// Started returns the summary of a running match, and its commitment. If the match is not
+// visible, it returns false.
+func (h *Hub) Started(matchID string) (summary matches.Summary, commitment seed.Seed, ok bool) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	m, ok := h.visible(matchID)
+	if !ok {
+		return summary, commitment, false
+	}
+	return m.summary, m.commits, true
 }
 
 // The method visible() returns a match that has a frame. The caller must hold mu.

@@ -7,6 +7,7 @@ import (
 
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
+	"hexarena/domain/seed"
 	"hexarena/eventstore"
 	"hexarena/projections/matches"
 )
@@ -20,6 +21,7 @@ type running struct {
 
 	// The hub's lock guards these fields.
 	summary matches.Summary
+	commits seed.Seed // the commitment to the match's server seed
 	began   eventstore.Position
 	frames  feed          // the match's own records, by seq
 	latest  *encodedFrame // nil before the first frame
@@ -85,7 +87,7 @@ func (m *running) begin(e match.Started, at eventstore.Position, when time.Time)
 		return fmt.Errorf("mode %q does not exist", e.Mode)
 	}
 	m.spectator, _ = m.spectator.Fold(e)
-	m.began = at
+	m.began, m.commits = at, e.Commitment
 	m.summary = matches.Summary{ID: m.id, Mode: e.Mode, Status: matches.Running, StartedAt: when.UTC().Format(match.TimeFormat)}
 	for i, s := range e.Seats {
 		m.summary.Players = append(m.summary.Players, matches.Player{Seat: i, BotID: s.BotID, BotName: s.BotName})

@@ -87,6 +87,7 @@ var table = Table{
 	{projections.ErrBehind, http.StatusServiceUnavailable, "out_of_date"},
 	{ErrBusy, http.StatusServiceUnavailable, "busy"},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "log_unavailable"},
+	{eventstore.ErrEventsLost, http.StatusServiceUnavailable, "log_unavailable"},
 }
 
 // InvalidInput is an error that lists the invalid fields of a request.

@@ -113,6 +113,11 @@ type adminStatus struct{ adminFlags }
 func (adminStatus) Run(ctx context.Context, s *session) error {
 	yesNo := map[bool]string{true: "yes", false: "no"}
 	return askAndShow(ctx, s, get("", admin.Prefix+"status"), func(w io.Writer, st admin.Status) {
+		if st.LogUnavailableSeconds > 0 {
+			fmt.Fprintf(w, "plays\t%s\nmatches running\t%d\nlog\tunavailable for %.1f s\nstopped\t%s\n",
+				yesNo[st.Plays], st.Running, st.LogUnavailableSeconds, client.OneLine(st.Stopped))
+			return
+		}
 		draining := yesNo[st.Draining]
 		if st.Since != nil {
 			draining += fmt.Sprintf(", since %s: %s", st.Since.Format(time.RFC3339), client.OneLine(st.Reason))

@@ -1,6 +1,10 @@
-// Package outage provides a TCP proxy for tests. It simulates the ways in which a
-// server or its network can fail. It knows nothing about the protocol inside the
-// connections. Call [New] first, then [Proxy.Set] to begin or end an outage.
+// Package outage provides failing servers for tests. A [Proxy] simulates the ways in
+// which a server or its network can fail. It knows nothing about the protocol inside
+// the connections. Call [New] first, then [Proxy.Set] to begin or end an outage.
+//
+// A [Cluster] simulates several EventStoreDB nodes with one leader, and how they fail.
+// Call [NewCluster] first, then its methods, such as [Cluster.KillLeader]. Its comment
+// says what it models, and what it does not.
 package outage
 
 import (

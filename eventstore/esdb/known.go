@@ -1,0 +1,139 @@
+package esdb
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/google/uuid"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"hexarena/eventstore"
+)
+
+// known is the newest event of the log that this process has seen: it has read it,
+// received it, or got an acknowledgement for it. A cluster may lose its newest events
+// when its leader changes. It always loses the end of the log, so while the newest known
+// event is there, all others are there too. Each new generation checks this before its
+// first call.
+//
+// A leader that has just been cut off does not have the newest event either, but only
+// for a few seconds. So while the event is missing, the log counts as unavailable, and
+// connects again. If the event is still missing after pace.doubt, the Log accepts that
+// events are lost. It then runs the functions of OnLoss before the next call can
+// succeed. All calls that began before fail with eventstore.ErrEventsLost, because their
+// callers may have decided them from events that are lost.
+type known struct {
+	position atomic.Uint64 // a copy of event.position, to skip the lock
+	losses   atomic.Int64  // how often events were lost
+
+	mu      sync.Mutex // guards the following fields
+	event   seen
+	missing time.Time // when the event was first found missing; zero if it was found since
+	onLoss  []func()
+}
+
+// seen is the place of an event.
+type seen struct {
+	position eventstore.Position
+	id       uuid.UUID
+}
+
+// see records that this process knows an event.
+func (k *known) see(position eventstore.Position, id uuid.UUID) {
+	if uint64(position) <= k.position.Load() {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if position > k.event.position {
+		k.event = seen{position, id}
+		k.position.Store(uint64(position))
+	}
+}
+
+// OnLoss registers a function that the Log calls when the log has lost events that this
+// process knows. The Log waits for the function, and no call succeeds before that. So
+// the function must not call the Log, and must return soon.
+func (l *Log) OnLoss(f func()) {
+	l.known.mu.Lock()
+	defer l.known.mu.Unlock()
+	l.known.onLoss = append(l.known.onLoss, f)
+}
+
+var errMissing = errors.New("the node does not have an event that this process knows")
+
+// checkLog probes the server of a new generation. It returns errMissing while the newest
+// known event may be lost.
+func (l *Log) checkLog(ctx context.Context, c *es.Client) error {
+	l.known.mu.Lock()
+	newest := l.known.event
+	l.known.mu.Unlock()
+	if newest.position == 0 {
+		return l.probe(ctx, c)
+	}
+	there, err := holds(ctx, c, newest)
+	if err != nil {
+		return err
+	}
+	return l.judge(there)
+}
+
+// judge decides whether events are lost.
+func (l *Log) judge(there bool) error {
+	k := &l.known
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch now := time.Now(); {
+	case there:
+		k.missing = time.Time{}
+		return nil
+	case k.missing.IsZero():
+		k.missing = now
+		return errMissing
+	case now.Sub(k.missing) < l.pace.doubt:
+		return errMissing
+	}
+	l.logger.Error("the log has lost events that this process knows; everything is folded again", "position", k.event.position, "event", k.event.id)
+	k.missing, k.event = time.Time{}, seen{}
+	k.position.Store(0)
+	k.losses.Add(1)
+	l.metrics.losses.Inc()
+	for _, f := range k.onLoss {
+		f()
+	}
+	return nil
+}
+
+// holds reports whether the log of a server contains an event at its position. A
+// scavenge may have removed the event. The read then returns a later event.
+func holds(ctx context.Context, c *es.Client, e seen) (bool, error) {
+	events, err := c.ReadAll(ctx, es.ReadAllOptions{Direction: es.Forwards, From: allPosition(e.position)}, 1)
+	if err == nil {
+		defer events.Close()
+		var first *es.ResolvedEvent
+		if first, err = events.Recv(); err == nil {
+			r := recorded(first.OriginalEvent())
+			return r.Position != e.position || r.ID == e.id, nil
+		}
+	}
+	if errors.Is(err, io.EOF) || refusedPosition(err) {
+		return false, nil
+	}
+	return false, err
+}
+
+// refusedPosition reports whether the server refused to read at a position, because no
+// event is there.
+func refusedPosition(err error) bool {
+	switch status.Code(err) {
+	case codes.InvalidArgument, codes.OutOfRange, codes.Internal, codes.FailedPrecondition:
+		return true
+	}
+	return false
+}
