@@ -239,14 +239,19 @@ func (g *group) ack(c *consumer, ids []uuid.UUID) {
 	defer g.mu.Unlock()
 	for _, id := range ids {
 		if m := g.pick(c, id); m != nil {
-			if m.to == c && g.config.ExtraStatistics {
-				c.total.took(time.Since(m.sent))
-			}
+			g.measure(c, m)
 			g.recall(m)
 			g.finish(m)
 		}
 	}
 	g.kick.Signal()
+}
+
+// measure records how long a consumer took to answer a message.
+func (g *group) measure(c *consumer, m *message) {
+	if m.to == c && g.config.ExtraStatistics {
+		c.total.took(time.Since(m.sent))
+	}
 }
 
 // nack retries, parks or skips the messages with the given ids.
@@ -258,6 +263,7 @@ func (g *group) nack(c *consumer, ids []uuid.UUID, action api.ReadReq_Nack_Actio
 		if m == nil {
 			continue
 		}
+		g.measure(c, m)
 		g.recall(m)
 		switch action {
 		case api.ReadReq_Nack_Unknown, api.ReadReq_Nack_Retry:
