@@ -102,11 +102,14 @@ func (g *group) page(next uint64, limit int) (p storage.Page, end uint64, err er
 		return p, 0, err
 	}
 	v, err := g.View(g.config.Stream, within)
-	if err != nil || v.Tombstoned() {
+	if err != nil {
 		return storage.Page{End: true}, 0, err
 	}
+	if v.Tombstoned() { // consumers still get the events that precede the tombstone, and then the tombstone
+		v.First = v.Meta.TruncateBefore
+	}
 	p, err = g.Page(g.config.Stream, v, storage.Range{From: next, Within: within, Limit: limit})
-	return p, uint64(v.Last + 1), err
+	return p, uint64(v.Last) + 1, err
 }
 
 // consider adds one record to a batch if the record is selected.
