@@ -248,7 +248,7 @@ func TestAppendSize(t *testing.T) {
 	})
 	t.Run("batches", func(t *testing.T) {
 		s := f.in(t).batches()
-		m := s.one(batchOptions("b", writer.Any), sized(wire.MaxAppend, 9<<20, "Type"), sized(0, 5<<20, "T"))
+		m := s.one(batchOptions("b", writer.Any), sized(wire.MaxAppend, 1<<20, "Type"), sized(0, 1<<20, "T"))
 		require.NotNil(t, m.GetSuccess(), "%v", m.GetError())
 		exceeded := refusedWith[*shared.MaximumAppendSizeExceeded](t, s.one(batchOptions("b", writer.Any), sized(wire.MaxAppend+1, 0, "Type")), codes.InvalidArgument, "MaximumAppendSizeExceeded")
 		require.EqualValues(t, wire.MaxAppend, exceeded.GetMaxAppendSize())
@@ -260,7 +260,7 @@ func TestMaxAppendSize(t *testing.T) {
 	sized := func(data int) *api.AppendReq_ProposedMessage {
 		return wireEvent("T", uuid.New(), strings.Repeat("d", data))
 	}
-	for _, limit := range []int{1, 100, 8 << 20} {
+	for _, limit := range []int{1, 100, 2 << 20} {
 		f := serve(t, Options{MaxAppendSize: limit})
 		f.must("s", writer.Any, sized(limit))
 		r := f.append("s", writer.Any, sized(limit), sized(1))

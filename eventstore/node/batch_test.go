@@ -182,16 +182,68 @@ func TestBatchAppendInParts(t *testing.T) {
 	s.send(uuid.New(), batchOptions("s", writer.Any), false, fresh(1)...) // never completed
 	require.NoError(t, s.call.CloseSend())
 	revisions := map[uint64]bool{}
+	expired := 0
 	for {
 		m, err := s.call.Recv()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		require.NoError(t, err)
+		if m.GetError() != nil {
+			refusedWith[*shared.Timeout](t, m, codes.DeadlineExceeded, "Timeout")
+			expired++
+			continue
+		}
 		revisions[m.GetSuccess().GetCurrentRevision()] = true
 	}
 	require.Len(t, revisions, 2+more)
+	require.Equal(t, 1, expired)
 	require.True(t, revisions[1] && revisions[4] && revisions[4+more])
+}
+
+// If the last part of an append does not arrive before the append's deadline, the append
+// gets an error, and its later parts are ignored. The deadline is never longer than 2 s.
+func TestBatchAppendIncompleteAtItsDeadline(t *testing.T) {
+	f := serve(t)
+	for _, deadline := range []time.Duration{-time.Second, time.Millisecond, time.Hour} {
+		s := f.batches()
+		o := batchOptions("s", writer.Any)
+		o.DeadlineOption = &api.BatchAppendReq_Options_Deadline{Deadline: durationpb.New(deadline)}
+		id := uuid.New()
+		s.send(id, o, false, fresh(1)...)
+		m := s.receive()
+		refusedWith[*shared.Timeout](t, m, codes.DeadlineExceeded, "Timeout")
+		require.True(t, proto.Equal(wire.StructuredUUID(id), m.GetCorrelationId()))
+		require.Equal(t, "s", string(m.GetStreamIdentifier().GetStreamName()))
+		s.send(id, nil, true, fresh(1)...)
+		require.NotNil(t, s.one(batchOptions("other", writer.Any), fresh(1)...).GetSuccess(), "the call continues, and the late part gets no response")
+	}
+	require.NotNil(t, f.read(ofStream("s")).messages[0].GetStreamNotFound())
+}
+
+// The responses of one call come in the order in which the appends became complete, so
+// those of one stream come in the order of its revisions.
+func TestBatchAppendAnswersInOrder(t *testing.T) {
+	const appends = 500
+	f := serve(t)
+	s := f.batches()
+	go func() {
+		for i := range appends {
+			stream := []string{"a", "b"}[i%2]
+			_ = s.call.Send(&api.BatchAppendReq{
+				CorrelationId: wire.StructuredUUID(uuid.New()), Options: batchOptions(stream, writer.Any),
+				ProposedMessages: batchEvents(fresh(1)), IsFinal: true,
+			})
+		}
+	}()
+	next := map[string]uint64{}
+	for range appends {
+		m := s.receive()
+		stream := string(m.GetStreamIdentifier().GetStreamName())
+		require.NotNil(t, m.GetSuccess(), "%v", m.GetError())
+		require.Equal(t, next[stream], m.GetSuccess().GetCurrentRevision(), stream)
+		next[stream]++
+	}
 }
 
 // The number of incomplete appends in one call is limited.

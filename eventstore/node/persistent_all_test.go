@@ -174,11 +174,15 @@ func TestPersistentInfo(t *testing.T) {
 	require.EqualValues(t, 1, c.GetInFlightMessages())
 	require.EqualValues(t, 6, c.GetAvailableSlots())
 	require.NotEmpty(t, c.GetFrom())
-	keys := map[string]bool{}
+	keys := []string{}
 	for _, m := range c.GetObservedMeasurements() {
-		keys[m.GetKey()] = true
+		keys = append(keys, m.GetKey())
+		require.Positive(t, m.GetValue(), m.GetKey())
 	}
-	require.Subset(t, keys, map[string]bool{"Mean": true, "Median": true, "Quintile 5": true, "99.9%": true})
+	require.ElementsMatch(t, keys, []string{
+		"Highest", "Mean", "Median", "Fastest", "Quintile 1", "Quintile 2", "Quintile 3", "Quintile 4", "Quintile 5",
+		"90%", "95%", "99%", "99.5%", "99.9%",
+	})
 	_, err := persistent.NewPersistentSubscriptionsClient(f.conn).GetInfo(f.ctx, &persistent.GetInfoReq{})
 	require.Equal(t, codes.InvalidArgument, status.Code(err))
 }

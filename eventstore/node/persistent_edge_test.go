@@ -1,6 +1,7 @@
 package node
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
@@ -13,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"hexarena/eventstore/node/record"
+	"hexarena/eventstore/node/wire"
 	"hexarena/eventstore/node/writer"
 )
 
@@ -136,7 +138,48 @@ func TestPersistentLateAnswer(t *testing.T) {
 	team.untilData(team.checkpoint(), `"0"`)
 }
 
-// A group skips tombstones and events that its stream no longer shows.
+// A message over 4 MiB ends a subscriber's call, even if it is the first one.
+func TestPersistentMessageTooLarge(t *testing.T) {
+	f := serve(t)
+	f.must("s", writer.Any, fresh(3)...)
+	f.team("s", nil)
+	large := strings.Repeat("x", wire.MaxMessage)
+	tests := map[string][]*persistent.ReadReq{
+		"options": {readGroup("s", large, 1)},
+		"a nack":  {readGroup("s", "g", 1), {Content: &persistent.ReadReq_Nack_{Nack: &persistent.ReadReq_Nack{Reason: large}}}},
+	}
+	for name, messages := range tests {
+		t.Run(name, func(t *testing.T) {
+			call, err := persistent.NewPersistentSubscriptionsClient(f.conn).Read(f.ctx)
+			require.NoError(t, err)
+			for _, m := range messages {
+				require.NoError(t, call.Send(m))
+			}
+			for err == nil {
+				_, err = call.Recv()
+			}
+			require.Equal(t, codes.ResourceExhausted, status.Code(err))
+		})
+	}
+}
+
+// A tombstone reaches the subscribers of its stream as one more event.
+func TestPersistentTombstone(t *testing.T) {
+	f := serve(t)
+	f.must("s", writer.Any, fresh(2)...)
+	team := f.team("s", settings(checkpointing))
+	w := team.join(1)
+	w.ack(w.next(0))
+	f.tombstone("s", writer.Any)
+	w.ack(w.next(0))
+	e := w.next(0)
+	require.Equal(t, record.TypeStreamDeleted, e.Event.EventType)
+	require.EqualValues(t, record.TombstoneRevision, e.Event.EventNumber)
+	w.ack(e)
+	team.untilData(team.checkpoint(), `"9223372036854775807"`)
+}
+
+// A group skips events that its stream no longer shows.
 func TestPersistentSkipsHiddenEvents(t *testing.T) {
 	f := serve(t)
 	f.must("s", writer.Any, fresh(3)...)
@@ -145,7 +188,7 @@ func TestPersistentSkipsHiddenEvents(t *testing.T) {
 	w := team.join(1)
 	require.EqualValues(t, 2, w.revision(0))
 	f.tombstone("s", writer.Any)
-	require.Empty(t, f.infoOf("s", "g").GetLastKnownEventPosition())
+	require.Empty(t, f.infoOf("s", "g").GetLastKnownEventPosition(), "the tombstone does not count")
 
 	gone := f.team("gone", nil)
 	f.must("gone", writer.Any, fresh(2)...)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strconv"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/sync/errgroup"
@@ -26,7 +27,22 @@ type serveCmd struct {
 	ReadOnly     bool              `help:"allow clients on the --listen address only to read and subscribe; that address then need not be on loopback"`
 	FeedListen   string            `help:"with --read-only: a loopback address for clients that append"`
 
+	MaxAppendSize appendSize `default:"1048576" help:"bytes of data that one append may have; metadata does not count"`
+
 	quotas
+}
+
+// appendSize is the value of --max-append-size, in bytes.
+type appendSize int
+
+// UnmarshalText reads the value of the flag.
+func (s *appendSize) UnmarshalText(text []byte) error {
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n < 1 || n > node.LargestAppendSize {
+		return fmt.Errorf("%q: want a number of bytes from 1 to %d", text, node.LargestAppendSize)
+	}
+	*s = appendSize(n)
+	return nil
 }
 
 // Run runs `arena node serve`.
@@ -41,7 +57,7 @@ func (c serveCmd) serve(ctx context.Context, out io.Writer, logger *slog.Logger)
 	if err != nil {
 		return err
 	}
-	n, err := node.Open(node.Options{Dir: c.Data, Logger: logger, Quotas: c.limits()})
+	n, err := node.Open(node.Options{Dir: c.Data, Logger: logger, Quotas: c.limits(), MaxAppendSize: int(c.MaxAppendSize)})
 	if err != nil {
 		return errors.Join(fmt.Errorf("--data: %w", err), l.close())
 	}

@@ -48,7 +48,7 @@ type turn struct {
 
 // Read implements the service.
 func (p Service) Read(call api.PersistentSubscriptions_ReadServer) error {
-	m, err := call.Recv()
+	m, err := receive(call)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
@@ -128,16 +128,22 @@ func (c *consumer) end(cause error) {
 	})
 }
 
+// receive returns the next message, or an error if the message is too large.
+func receive(call api.PersistentSubscriptions_ReadServer) (*api.ReadReq, error) {
+	m, err := call.Recv()
+	if size := proto.Size(m); err == nil && size > wire.MaxMessage {
+		err = status.Errorf(codes.ResourceExhausted, "received message larger than max (%d vs. %d)", size, wire.MaxMessage)
+	}
+	return m, err
+}
+
 // listen receives the client's acks and nacks until the call ends. A client that has
 // closed its sending side still receives messages.
 func (c *consumer) listen(g *group) {
 	for {
-		m, err := c.call.Recv()
+		m, err := receive(c.call)
 		if errors.Is(err, io.EOF) {
 			return
-		}
-		if size := proto.Size(m); err == nil && size > wire.MaxMessage {
-			err = status.Errorf(codes.ResourceExhausted, "received message larger than max (%d vs. %d)", size, wire.MaxMessage)
 		}
 		if err == nil {
 			err = c.take(g, m)
@@ -178,6 +184,11 @@ func eventIDs(all []*shared.UUID) ([]uuid.UUID, error) {
 // serve sends messages to a consumer until the consumer leaves.
 func (g *group) serve(c *consumer) error {
 	for {
+		select {
+		case <-c.ended:
+			return c.cause
+		default:
+		}
 		m, retries := g.take(c)
 		if m == nil {
 			select {

@@ -102,11 +102,14 @@ func (g *group) page(next uint64, limit int) (p storage.Page, end uint64, err er
 		return p, 0, err
 	}
 	v, err := g.View(g.config.Stream, within)
-	if err != nil || v.Tombstoned() {
+	if err != nil {
 		return storage.Page{End: true}, 0, err
 	}
+	if v.Tombstoned() { // consumers still get the events that precede the tombstone, and then the tombstone
+		v.First = v.Meta.TruncateBefore
+	}
 	p, err = g.Page(g.config.Stream, v, storage.Range{From: next, Within: within, Limit: limit})
-	return p, uint64(v.Last + 1), err
+	return p, uint64(v.Last) + 1, err
 }
 
 // consider adds one record to a batch if the record is selected.
@@ -239,14 +242,19 @@ func (g *group) ack(c *consumer, ids []uuid.UUID) {
 	defer g.mu.Unlock()
 	for _, id := range ids {
 		if m := g.pick(c, id); m != nil {
-			if m.to == c && g.config.ExtraStatistics {
-				c.total.took(time.Since(m.sent))
-			}
+			g.measure(c, m)
 			g.recall(m)
 			g.finish(m)
 		}
 	}
 	g.kick.Signal()
+}
+
+// measure records how long a consumer took to answer a message.
+func (g *group) measure(c *consumer, m *message) {
+	if m.to == c && g.config.ExtraStatistics {
+		c.total.took(time.Since(m.sent))
+	}
 }
 
 // nack retries, parks or skips the messages with the given ids.
@@ -258,6 +266,7 @@ func (g *group) nack(c *consumer, ids []uuid.UUID, action api.ReadReq_Nack_Actio
 		if m == nil {
 			continue
 		}
+		g.measure(c, m)
 		g.recall(m)
 		switch action {
 		case api.ReadReq_Nack_Unknown, api.ReadReq_Nack_Retry:

@@ -15,7 +15,7 @@ type measure struct {
 	since  time.Time
 
 	// If the settings ask for statistics, the field taken holds the latest times
-	// between sending and acknowledgment.
+	// between sending and the answer: an ack or a nack.
 	taken []time.Duration
 	next  int
 }
@@ -125,13 +125,14 @@ func (c *consumer) info() *api.SubscriptionInfo_ConnectionInfo {
 }
 
 // observed returns statistics of the response times in milliseconds, such as the
-// mean, the minimum and percentiles.
+// mean, the minimum and percentiles. As on EventStoreDB, no value is 0: a time below a
+// millisecond counts as one.
 func (m *measure) observed() (all []*api.SubscriptionInfo_Measurement) {
 	if len(m.taken) == 0 {
 		return nil
 	}
 	add := func(key string, d time.Duration) {
-		all = append(all, &api.SubscriptionInfo_Measurement{Key: key, Value: d.Milliseconds()})
+		all = append(all, &api.SubscriptionInfo_Measurement{Key: key, Value: max(d.Milliseconds(), 1)})
 	}
 	sorted := slices.Sorted(slices.Values(m.taken))
 	sum := time.Duration(0)
@@ -143,8 +144,8 @@ func (m *measure) observed() (all []*api.SubscriptionInfo_Measurement) {
 		key string
 		of  float64
 	}{
-		{"Median", 0.5}, {"Fastest", 0},
-		{"Quintile 1", 0.2}, {"Quintile 2", 0.4}, {"Quintile 3", 0.6}, {"Quintile 4", 0.8}, {"Quintile 5", 1},
+		{"Highest", 1}, {"Median", 0.5}, {"Fastest", 0},
+		{"Quintile 1", 0}, {"Quintile 2", 0.2}, {"Quintile 3", 0.4}, {"Quintile 4", 0.6}, {"Quintile 5", 0.8},
 		{"90%", 0.9}, {"95%", 0.95}, {"99%", 0.99}, {"99.5%", 0.995}, {"99.9%", 0.999},
 	} {
 		add(part.key, sorted[int(part.of*float64(len(sorted)-1))])

@@ -123,9 +123,7 @@ func (p Service) setStart(ctx context.Context, c *groupConfig, from wire.Start) 
 		if err != nil {
 			return err
 		}
-		if !v.Tombstoned() {
-			c.From = uint64(v.Last + 1)
-		}
+		c.From = uint64(v.Last) + 1
 	}
 	return nil
 }

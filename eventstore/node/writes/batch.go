@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"hexarena/eventstore/node/recent"
 	"hexarena/eventstore/node/wire"
 	"hexarena/eventstore/node/writer"
 )
@@ -34,13 +35,20 @@ const (
 // The type batches is the state of one call to BatchAppend. The client sends several
 // appends, in messages that may be interleaved, and does not wait for the responses. If
 // one append fails, the response to that append contains the error, and the call
-// continues. The writer decides the appends in the order in which they become complete.
+// continues. The writer decides the appends in the order in which they become complete,
+// and the client gets the outcomes in the same order. An append that does not become
+// complete within its deadline gets an error.
 type batches struct {
 	Writes
-	call  api.Streams_BatchAppendServer
-	open  map[uuid.UUID]*batch // by correlation id
-	bytes int                  // total size of the events in open
-	begun *errgroup.Group      // the goroutines of complete appends that are still unanswered
+	call     api.Streams_BatchAppendServer
+	begun    *errgroup.Group // the goroutines of complete appends that are still unanswered
+	answered chan struct{}   // closed when the latest complete append has its response
+
+	mu     sync.Mutex                       // guards the fields below, and the appends in open
+	open   map[uuid.UUID]*batch             // incomplete appends by correlation id
+	bytes  int                              // total size of the events in open
+	late   *recent.Map[uuid.UUID, struct{}] // appends that missed their deadline before they became complete
+	timers sync.WaitGroup                   // the deadlines of the appends in open
 
 	sending sync.Mutex
 }
@@ -53,6 +61,7 @@ type batch struct {
 	within  time.Duration // the time limit for the response
 	size    appendSize    // the size of its events; zero if the append is rejected
 	refused error         // why the append is rejected
+	timer   *time.Timer   // its deadline, while it is incomplete
 }
 
 // BatchAppend receives appends until the client closes its sending side.
@@ -63,20 +72,40 @@ func (s Writes) BatchAppend(call api.Streams_BatchAppendServer) error {
 	default:
 		return status.Errorf(codes.ResourceExhausted, "%d BatchAppend calls are already open", batchCalls)
 	}
-	b := &batches{Writes: s, call: call, open: map[uuid.UUID]*batch{}, begun: new(errgroup.Group)}
+	b := &batches{
+		Writes: s, call: call, begun: new(errgroup.Group), answered: make(chan struct{}),
+		open: map[uuid.UUID]*batch{}, late: recent.New[uuid.UUID, struct{}](batchesOpen),
+	}
+	close(b.answered)
 	for {
 		m, err := call.Recv()
 		if errors.Is(err, io.EOF) {
+			for _, one := range b.abandon() {
+				b.begun.Go(func() error { return b.expire(one) })
+			}
 			return b.begun.Wait()
 		}
 		if err == nil {
 			err = b.take(m)
 		}
 		if err != nil {
+			b.abandon()
 			_ = b.begun.Wait() // no answer may be sent after the call has ended
 			return err
 		}
 	}
+}
+
+// abandon returns the incomplete appends, whose remaining parts will never arrive.
+func (b *batches) abandon() (incomplete []*batch) {
+	b.mu.Lock()
+	for id, one := range b.open {
+		b.remove(id, one)
+		incomplete = append(incomplete, one)
+	}
+	b.mu.Unlock()
+	b.timers.Wait()
+	return incomplete
 }
 
 // The method take() handles one message. An error ends the call.
@@ -85,25 +114,77 @@ func (b *batches) take(m *api.BatchAppendReq) error {
 	if err != nil {
 		return b.refuse(&batch{answer: &api.BatchAppendResp{CorrelationId: m.GetCorrelationId()}}, wire.Invalid("a correlation id is missing or is not a UUID"))
 	}
-	one := b.open[id]
-	if one == nil {
-		one = b.begin(m)
-		b.open[id] = one
-	}
-	b.bytes -= one.size.all
-	b.propose(one, m.GetProposedMessages())
-	if !m.GetIsFinal() {
-		b.bytes += one.size.all
-		if len(b.open) > batchesOpen || b.bytes > batchesBytes {
-			return status.Errorf(codes.ResourceExhausted, "too many incomplete appends: %d, with %d bytes", len(b.open), b.bytes)
-		}
-		return nil
-	}
-	delete(b.open, id)
-	if one.refused != nil {
+	one, err := b.collect(id, m)
+	switch {
+	case err != nil || one == nil:
+		return err
+	case one.refused != nil:
 		return b.refuse(one, one.refused)
 	}
 	return b.submit(one)
+}
+
+// collect adds a message to its append. It returns the append once it is complete.
+func (b *batches) collect(id uuid.UUID, m *api.BatchAppendReq) (*batch, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	one, known := b.open[id]
+	if !known {
+		if _, late := b.late.Get(id); late && m.GetOptions() == nil {
+			return nil, nil // it has its response
+		}
+		one = b.begin(m)
+	}
+	before := one.size.all
+	b.propose(one, m.GetProposedMessages())
+	b.bytes += one.size.all - before
+	switch {
+	case m.GetIsFinal():
+		b.remove(id, one)
+		return one, nil
+	case !known:
+		b.open[id] = one
+		b.timers.Add(1)
+		one.timer = time.AfterFunc(one.within-time.Since(one.began), func() {
+			defer b.timers.Done()
+			b.missed(id, one)
+		})
+	}
+	if len(b.open) > batchesOpen || b.bytes > batchesBytes {
+		return nil, status.Errorf(codes.ResourceExhausted, "too many incomplete appends: %d, with %d bytes", len(b.open), b.bytes)
+	}
+	return nil, nil
+}
+
+// remove forgets an incomplete append. The caller holds the lock mu.
+func (b *batches) remove(id uuid.UUID, one *batch) {
+	delete(b.open, id)
+	b.bytes -= one.size.all
+	if one.timer != nil && one.timer.Stop() {
+		b.timers.Done()
+	}
+}
+
+// missed responds to an append that is still incomplete at its deadline.
+func (b *batches) missed(id uuid.UUID, one *batch) {
+	b.mu.Lock()
+	missed := b.open[id] == one
+	if missed {
+		b.remove(id, one)
+		b.late.Put(id, struct{}{})
+	}
+	b.mu.Unlock()
+	if missed {
+		_ = b.expire(one) // fails only if the connection is broken, and then the call ends
+	}
+}
+
+// expire sends the error for an append that did not become complete.
+func (b *batches) expire(one *batch) error {
+	if one.refused != nil {
+		return b.refuse(one, one.refused)
+	}
+	return b.refuse(one, context.DeadlineExceeded)
 }
 
 // begin reads an append's options, which are in its first message.
@@ -194,13 +275,17 @@ func (b *batches) submit(one *batch) error {
 	if err := b.Begin(&one.Request); err != nil {
 		return err
 	}
+	previous, answered := b.answered, make(chan struct{})
+	b.answered = answered
 	b.begun.Go(func() error {
+		defer close(answered)
 		ctx, cancel := context.WithTimeout(ctx, left)
 		defer cancel()
 		out, err := b.Await(ctx, &one.Request)
 		if err != nil {
 			return b.refuse(one, err)
 		}
+		<-previous // its outcome was known earlier, or its deadline has passed
 		return b.respond(one, out)
 	})
 	return nil
