@@ -350,7 +350,7 @@ func TestStatusDuringOutage(t *testing.T) {
 	a := httptest.NewRecorder()
 	s.Handler().ServeHTTP(a, httptest.NewRequest(http.MethodGet, "/admin/status", http.NoBody))
 	require.Equal(t, http.StatusOK, a.Code, a.Body.String())
-	require.JSONEq(t, `{"plays":true,"running":2,"draining":false,"seedKey":"","logUnavailableSeconds":1.2,"stopped":"nobody is seated"}`, a.Body.String())
+	require.JSONEq(t, `{"plays":true,"seats":true,"running":2,"draining":false,"seedKey":"","logUnavailableSeconds":1.2,"stopped":"nobody is seated"}`, a.Body.String())
 }
 
 // unreadableLog is a log on which any call panics.
@@ -360,6 +360,7 @@ type unreadableLog struct{ eventstore.Log }
 type fakePlayer struct{ admin.Player }
 
 func (fakePlayer) Running() (int, bool) { return 2, true }
+func (fakePlayer) Seats() bool          { return true }
 
 // If an internal error occurs, the response contains only the id of the request. The
 // log line with that id contains the error.

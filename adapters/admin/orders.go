@@ -195,6 +195,7 @@ func (s *Server) status(ctx context.Context) (Status, error) {
 		if since, stopped := s.Outage(); since > 0 {
 			status := Status{LogUnavailableSeconds: since.Round(time.Second / 10).Seconds(), Stopped: stopped}
 			status.Running, status.Plays = s.Player.Running()
+			status.Seats = s.Player.Seats()
 			return status, nil
 		}
 	}
