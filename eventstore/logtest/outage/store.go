@@ -46,3 +46,13 @@ func (c *Cluster) openStore(d disk) *store {
 	})
 	return &store{d, client}
 }
+
+// Save copies the log to a folder, in which an embedded node can open it.
+func (c *Cluster) Save(folder string) {
+	c.t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	copied, err := vfs.Clone(c.shared.disk.copy().fs, vfs.Default, "log", folder)
+	require.NoError(c.t, err)
+	require.True(c.t, copied)
+}
