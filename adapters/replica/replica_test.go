@@ -35,6 +35,7 @@ const (
 	signature = "51614711"
 	orders    = "a private reason"
 	explained = "a private detail"
+	sealed    = "YSBzZWFsZWQga2V5" // a sealed key, in base64
 )
 
 func newSource(t *testing.T) *source {
@@ -49,6 +50,7 @@ func newSource(t *testing.T) *source {
 	w.store(arena.MemberStream("one"), arena.MemberSeen{Host: "the-player"})
 	w.store(arena.AssignmentsStream, arena.MatchesAssigned{Shares: []arena.Share{{Member: "the-player"}}})
 	w.store(arena.OperationsStream, arena.DrainStarted{Reason: orders})
+	w.store(arena.SealedKeysStream, arena.SeedKeysSealed{Keys: []arena.SealedKey{{ID: "seed-key-1", Sealed: []byte("a sealed key")}}})
 	w.store(arena.KeysStream+"-not", owner.AddressSet{Address: address})
 	w.standard = w.Register("ada", ladder.Standard, "Ann", "Bea", "Cat", "Dot", "Eve", "Fay", "Gus")
 	w.running = w.Seat(ladder.Standard, w.standard[4:7]...)[0]
@@ -141,7 +143,7 @@ func TestReplicaHoldsOnlyPublicEvents(t *testing.T) {
 		if s.Type == (match.Started{}).EventType() {
 			copied = append(copied, string(s.stream))
 		}
-		for _, secret := range []string{address, session, signature, orders, explained, "https://bots.example", "the-player", "addresshash"} {
+		for _, secret := range []string{address, session, signature, orders, sealed, explained, "https://bots.example", "the-player", "addresshash"} {
 			require.NotContains(t, string(s.stream)+string(s.Data)+string(s.Metadata), secret)
 		}
 		if strings.Contains(string(s.stream)+string(s.Data)+string(s.Metadata), w.running.MatchID) {

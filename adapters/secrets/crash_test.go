@@ -16,14 +16,19 @@ import (
 	"hexarena/eventstore/memory"
 )
 
-// The type failing is a log whose appends return an error. If stores is true, it stores
-// the events before it returns the error.
+// The type failing is a log whose appends to a stream return an error. If stores is
+// true, it stores the events before it returns the error. By default, it affects all
+// streams.
 type failing struct {
 	eventstore.Log
 	stores bool
+	stream eventstore.StreamID
 }
 
 func (f failing) Append(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) (eventstore.Appended, error) {
+	if f.stream != "" && f.stream != id {
+		return f.Log.Append(ctx, id, expected, events...)
+	}
 	if f.stores {
 		if _, err := f.Log.Append(ctx, id, expected, events...); err != nil {
 			return eventstore.Appended{}, err

@@ -168,10 +168,6 @@ func TestOpenRejectsUnusableFile(t *testing.T) {
 			func(t *testing.T, log eventstore.Log, _ string) { record(t, log, arena.EmailKeyAdded{}) },
 			"does not belong to this log: the email key",
 		},
-		"the active seed key is missing": {
-			func(t *testing.T, log eventstore.Log, _ string) { record(t, log, arena.SeedKeyAdded{ID: "new"}) },
-			`does not belong to this log: the seed key "new" is missing, but the log still uses it`,
-		},
 		"the log holds an event of a different kind": {
 			func(t *testing.T, log eventstore.Log, _ string) {
 				encoded, err := eventstore.Encode(arena.DrainStarted{}, eventstore.Metadata{})
