@@ -25,7 +25,8 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-// These are the longest times until a match continues on another process.
+// These are the longest times until a match continues on another process, if the machine
+// is not too busy. Only the long test requires them.
 const (
 	gracefulHandover = 2 * time.Second
 	killedHandover   = 20 * time.Second
@@ -213,15 +214,15 @@ func (f *fleet) settle() (rated, compared, claims int) {
 	return len(c.order), compared, claims
 }
 
-// report prints the times of handovers, and requires that they are short.
-func report(t *testing.T, what string, waits []time.Duration, most time.Duration) {
+// report prints the times of handovers, and returns their 99th percentile.
+func report(t *testing.T, what string, waits []time.Duration) (p99 time.Duration) {
 	t.Helper()
 	require.NotEmpty(t, waits, what)
 	slices.Sort(waits)
-	p99 := waits[(len(waits)*99+99)/100-1]
+	p99 = waits[(len(waits)*99+99)/100-1]
 	t.Logf("%s: %d matches continued on another process; median %v, p99 %v, max %v", what, len(waits),
 		waits[len(waits)/2].Round(time.Millisecond), p99.Round(time.Millisecond), waits[len(waits)-1].Round(time.Millisecond))
-	require.LessOrEqual(t, p99, most, what)
+	return p99
 }
 
 // Three arenas share the matches. The one that seats is killed while another one is
@@ -250,8 +251,8 @@ func TestProcessesShareTheMatches(t *testing.T) {
 		f.arenas[i].start()
 	}
 	rated, compared, claims := f.settle()
-	report(t, "killed or paused", append(f.resumed(killed), f.resumed(stopped)...), killedHandover)
-	report(t, "stopped gracefully", f.resumed(graceful), gracefulHandover)
+	report(t, "killed or paused", append(f.resumed(killed), f.resumed(stopped)...))
+	report(t, "stopped gracefully", f.resumed(graceful))
 	t.Logf("%d matches rated, %d claims, %d public events equal to those of undisturbed runs", rated, claims, compared)
 }
 
@@ -299,9 +300,10 @@ func TestSoakProcessesShareTheMatches(t *testing.T) {
 	for _, h := range f.faults {
 		waits[h.graceful] = append(waits[h.graceful], f.resumed(h)...)
 	}
-	report(t, "killed, paused or cut off", waits[false], killedHandover)
-	report(t, "stopped gracefully", waits[true], gracefulHandover)
+	killed, graceful := report(t, "killed, paused or cut off", waits[false]), report(t, "stopped gracefully", waits[true])
 	t.Logf("%d kills, %d matches rated, %d claims, %d public events equal to those of undisturbed runs", kills, rated, claims, compared)
+	require.LessOrEqual(t, killed, killedHandover)
+	require.LessOrEqual(t, graceful, gracefulHandover)
 }
 
 // randomFaults kills, pauses and cuts off arenas, but at least one of them always plays.
