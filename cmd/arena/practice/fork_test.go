@@ -313,7 +313,7 @@ func TestForkRejectsWrongArguments(t *testing.T) {
 		"--seed cannot be combined with --same-chance":     append(good, file, "--seed", "x", "--same-chance"),
 		"does not accept connections":                      {file, "--at", "9", "--seat", "0", "--bot", closedPort(t)},
 		"ended (exit status 7) before it listened":         {file, "--at", "9", "--seat", "0", "--bot", "cmd:exit 7; {port}"},
-		"neither a match id, nor an address, nor a file":   append(good, "/nothing"),
+		"is neither a file, nor a folder, nor the id":      append(good, "/nothing"),
 		"is not the address of a match":                    append(good, "http://127.0.0.1:1/bots"),
 		"connection refused":                               append(good, closedPort(t)+"/matches/"+p.started.MatchID),
 		"not a record of a match":                          append(good, writeRecord(t, []byte("{}"))),
