@@ -117,7 +117,7 @@ func TestRunnerFoldsAgainWhenTheLogHasLostEvents(t *testing.T) {
 			r := follow(t, t.TempDir(), log, model)
 			ctx, cancel := context.WithCancel(t.Context())
 			var running sync.WaitGroup
-			running.Go(func() { require.NoError(t, r.Run(ctx)) }) //nolint:testifylint // Run fails only after the test has failed
+			running.Go(func() { require.NoError(t, r.Run(ctx)) })
 			require.NoError(t, r.Wait(ctx, at))                   // Run has subscribed
 
 			other := copyOf(t, log.log, c.kept)

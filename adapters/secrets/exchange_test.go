@@ -186,7 +186,8 @@ func TestFirstStartOnAnOlderLogSealsKeys(t *testing.T) {
 	require.Len(t, copied.Keys, 2)
 
 	n := 0
-	for range log.Read(t.Context(), arena.SealedKeysStream, 0, eventstore.ReadOptions{}) {
+	for _, err := range log.Read(t.Context(), arena.SealedKeysStream, 0, eventstore.ReadOptions{}) {
+		require.NoError(t, err)
 		n++
 	}
 	require.Equal(t, 1, n, "only the last event is kept")

@@ -145,7 +145,7 @@ func TestHighestRevisionMeansNoStream(t *testing.T) {
 	}
 	first := s.one(batch("b"), fresh(3)...)
 	require.EqualValues(t, 2, first.GetSuccess().GetCurrentRevision())
-	require.EqualValues(t, uint64(highest), first.GetStreamPosition())
+	require.Equal(t, uint64(highest), first.GetStreamPosition())
 	detail := refusedWith[*shared.WrongExpectedVersion](t, s.one(batch("b"), fresh(1)...), codes.AlreadyExists, "WrongExpectedVersion")
 	require.EqualValues(t, 2, detail.GetCurrentStreamRevision())
 	require.NotNil(t, detail.GetExpectedNoStream())

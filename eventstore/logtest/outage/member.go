@@ -190,7 +190,7 @@ func (m *member) pass(call grpc.ServerStream, log *store, method string, first f
 		_, _, changed := m.now()
 		if state, _, _ := m.now(); subscription && (state == Discovering || state == Down) {
 			cancel()
-			<-ended
+			_ = <-ended // the call was canceled
 			return errNotReady
 		}
 		select {
