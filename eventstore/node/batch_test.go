@@ -246,6 +246,36 @@ func TestBatchAppendAnswersInOrder(t *testing.T) {
 	}
 }
 
+// The responses still come in order if some appends miss their deadlines.
+func TestBatchAppendAnswersInOrderAfterTimeouts(t *testing.T) {
+	const appends = 3000
+	f := serve(t)
+	s := f.batches()
+	go func() {
+		for i := range appends {
+			o := batchOptions("s", writer.Any)
+			if i%2 > 0 {
+				o.DeadlineOption = &api.BatchAppendReq_Options_Deadline{Deadline: durationpb.New(100 * time.Microsecond)}
+			}
+			_ = s.call.Send(&api.BatchAppendReq{
+				CorrelationId: wire.StructuredUUID(uuid.New()), Options: o, ProposedMessages: batchEvents(fresh(1)), IsFinal: true,
+			})
+		}
+	}()
+	last, late := int64(-1), 0
+	for range appends {
+		m := s.receive()
+		if m.GetError() != nil {
+			refusedWith[*shared.Timeout](t, m, codes.DeadlineExceeded, "Timeout")
+			late++
+			continue
+		}
+		require.Greater(t, int64(m.GetSuccess().GetCurrentRevision()), last)
+		last = int64(m.GetSuccess().GetCurrentRevision())
+	}
+	t.Logf("%d of %d appends missed their deadlines", late, appends)
+}
+
 // The number of incomplete appends in one call is limited.
 func TestBatchAppendIsBounded(t *testing.T) {
 	f := serve(t)
