@@ -278,7 +278,10 @@ func (b *batches) submit(one *batch) error {
 	previous, answered := b.answered, make(chan struct{})
 	b.answered = answered
 	b.begun.Go(func() error {
-		defer close(answered)
+		defer func() {
+			<-previous // even if this append missed its deadline, the next one must wait for the previous one
+			close(answered)
+		}()
 		ctx, cancel := context.WithTimeout(ctx, left)
 		defer cancel()
 		out, err := b.Await(ctx, &one.Request)
