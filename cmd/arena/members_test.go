@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -41,6 +42,7 @@ type fleet struct {
 	arenas  []*testArena
 	proxies []*outage.Proxy
 	players []*testBot
+	think   atomic.Int64 // how long the bots take for each answer, in nanoseconds
 
 	mu       sync.Mutex
 	upgrades map[string][]time.Time // by match
@@ -73,9 +75,10 @@ func newFleet(t *testing.T, n, bots int, think time.Duration) *fleet {
 	first := *f.arenas[0]
 	first.data = data // contains the emails
 	f.players = goodPlayers(t, bots, &eventTrigger{})
+	f.think.Store(int64(think))
 	for _, p := range f.players {
 		p.upgrade = f.upgraded
-		p.hold = func(*match.Request) { pause(think) }
+		p.hold = func(*match.Request) { pause(time.Duration(f.think.Load())) }
 	}
 	first.join(f.players...)
 	for _, a := range f.arenas {
@@ -192,6 +195,7 @@ func (f *fleet) awaitMoved(i int) {
 // settle lets all matches end, stops everything, and checks the log and the bots'
 // memories.
 func (f *fleet) settle() (rated, compared, claims int) {
+	f.think.Store(0) // so that the matches end soon
 	last := f.arenas[0]
 	for _, o := range last.owners {
 		o.Base = last.base()
