@@ -118,7 +118,7 @@ func TestRunnerFoldsAgainWhenTheLogHasLostEvents(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			var running sync.WaitGroup
 			running.Go(func() { require.NoError(t, r.Run(ctx)) })
-			require.NoError(t, r.Wait(ctx, at))                   // Run has subscribed
+			require.NoError(t, r.Wait(ctx, at)) // Run has subscribed
 
 			other := copyOf(t, log.log, c.kept)
 			if c.kept == 0 {

@@ -19,10 +19,11 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
+// NotFound is not a decision: a node that is not the leader answers with it.
 func TestDefiniteErrors(t *testing.T) {
 	for c := codes.Canceled; c <= codes.Unauthenticated; c++ {
 		want := map[codes.Code]bool{
-			codes.InvalidArgument: true, codes.NotFound: true, codes.AlreadyExists: true, codes.PermissionDenied: true,
+			codes.InvalidArgument: true, codes.AlreadyExists: true, codes.PermissionDenied: true,
 			codes.FailedPrecondition: true, codes.OutOfRange: true, codes.Unimplemented: true, codes.DataLoss: true,
 			codes.Unauthenticated: true,
 		}[c]

@@ -190,7 +190,9 @@ func (m *member) pass(call grpc.ServerStream, log *store, method string, first f
 		_, _, changed := m.now()
 		if state, _, _ := m.now(); subscription && (state == Discovering || state == Down) {
 			cancel()
-			_ = <-ended // the call was canceled
+			if err := <-ended; err == nil {
+				return nil // it ended before the state changed
+			}
 			return errNotReady
 		}
 		select {
