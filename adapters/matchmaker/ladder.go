@@ -78,9 +78,8 @@ func NewLadder(log eventstore.Log, o LadderOptions) *Ladder {
 func (l *Ladder) Mode() string { return l.options.Mode }
 
 // Seat stores the tables of one tick and returns their number. If most is not 0, Seat
-// stores at most that many tables. If Seat returns an
-// error, it may already have stored some tables, which Unfinished lists too. With a
-// beacon, Seat gives up when the tables' round appears, because it must not store
+// stores at most that many tables. If Seat returns an error, it may already have stored
+// some tables, which Unfinished lists too. With a beacon, Seat gives up when the tables' round appears, because it must not store
 // tables whose seeds are already known. The log may still store an append after Seat
 // has given up.
 func (l *Ladder) Seat(ctx context.Context, candidates []ladder.Candidate, now time.Time, most int) (tables int, err error) {

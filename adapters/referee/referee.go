@@ -273,9 +273,10 @@ func (r *Referee) Wait() {
 	}
 }
 
-// Stop permanently stops playing all matches, for example at shutdown. It waits until all matches have stopped. If ctx ends first, Stop returns ctx.Err().
-// After that, the referee does not send requests, decide or append anything, but an
-// append that is in progress may still be stored. Open decisions stay open, so no seat
+// Stop permanently stops playing all matches, for example at shutdown. It waits until
+// all matches have stopped. If ctx ends first, Stop returns ctx.Err(). After that, the
+// referee does not send requests, decide or append anything, but an append that is in
+// progress may still be stored. Open decisions stay open, so no seat
 // gets a strike because the referee stops.
 func (r *Referee) Stop(ctx context.Context) error {
 	r.mu.Lock()
