@@ -186,6 +186,26 @@ func TestTrialsThatAreNotPlayed(t *testing.T) {
 	}
 }
 
+// A process without the active seed key begins no trial, because the dice would not be
+// secret. The trial waits until the process gets the key, or expires.
+func TestTrialWaitsForTheSeedKey(t *testing.T) {
+	f := newFixture(t)
+	f.seedKey = ""
+	f.order()
+	f.look()
+	require.Empty(t, f.referee.began)
+	require.Empty(t, f.outcome())
+	f.seedKey = "key-2"
+	f.look()
+	require.Equal(t, "key-2", f.began().SeedKey)
+
+	f = newFixture(t)
+	f.seedKey = ""
+	f.ownAt(time.Now().Add(-71*time.Minute), owner.TrialOrdered{BotID: bot, TrialID: trial})
+	f.look()
+	require.Equal(t, owner.TrialExpired, f.outcome())
+}
+
 // If the ladder cannot be read, the trial waits, because the bot may be in a match.
 func TestTrialWaitsForTheLadder(t *testing.T) {
 	f := newFixture(t)
