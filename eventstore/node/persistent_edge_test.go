@@ -50,18 +50,23 @@ func TestPersistentReadRejects(t *testing.T) {
 		"an empty message": {readGroup("s", "g", 1), {}},
 	}
 	for name, messages := range tests {
-		t.Run(name, func(t *testing.T) {
-			call, err := persistent.NewPersistentSubscriptionsClient(f.conn).Read(f.ctx)
-			require.NoError(t, err)
-			for _, m := range messages {
-				require.NoError(t, call.Send(m))
-			}
-			for err == nil {
-				_, err = call.Recv()
-			}
-			require.Equal(t, codes.InvalidArgument, status.Code(err))
-		})
+		t.Run(name, func(t *testing.T) { f.requireReadEnds(t, codes.InvalidArgument, messages) })
 	}
+}
+
+// requireReadEnds sends messages to a persistent subscription, which must then end with a
+// certain code.
+func (f *fixture) requireReadEnds(t *testing.T, code codes.Code, messages []*persistent.ReadReq) {
+	t.Helper()
+	call, err := persistent.NewPersistentSubscriptionsClient(f.conn).Read(f.ctx)
+	require.NoError(t, err)
+	for _, m := range messages {
+		require.NoError(t, call.Send(m))
+	}
+	for err == nil {
+		_, err = call.Recv()
+	}
+	require.Equal(t, code, status.Code(err))
 }
 
 // Once the number of events reaches the lower bound, the group saves a checkpoint after
@@ -149,17 +154,7 @@ func TestPersistentMessageTooLarge(t *testing.T) {
 		"a nack":  {readGroup("s", "g", 1), {Content: &persistent.ReadReq_Nack_{Nack: &persistent.ReadReq_Nack{Reason: large}}}},
 	}
 	for name, messages := range tests {
-		t.Run(name, func(t *testing.T) {
-			call, err := persistent.NewPersistentSubscriptionsClient(f.conn).Read(f.ctx)
-			require.NoError(t, err)
-			for _, m := range messages {
-				require.NoError(t, call.Send(m))
-			}
-			for err == nil {
-				_, err = call.Recv()
-			}
-			require.Equal(t, codes.ResourceExhausted, status.Code(err))
-		})
+		t.Run(name, func(t *testing.T) { f.requireReadEnds(t, codes.ResourceExhausted, messages) })
 	}
 }
 
