@@ -153,13 +153,17 @@ func (l *Leaderboard) Version() uint64 {
 
 // Rows returns a mode's current ranking. It includes every bot that has
 // completed a match and has not been removed.
-func (l *Leaderboard) Rows(mode string, names Names) []Row { return rank(l.standings(mode), names) }
+func (l *Leaderboard) Rows(mode string, names Names) []Row {
+	l.mu.RLock()
+	standings := l.standings(mode)
+	l.mu.RUnlock()
+	return rank(standings, names)
+}
 
 // standings returns the standings of a mode's bots that have completed a match.
+// The caller must hold l.mu.
 func (l *Leaderboard) standings(mode string) map[string]standing {
 	standings := map[string]standing{}
-	l.mu.RLock()
-	defer l.mu.RUnlock()
 	for id, b := range l.bots {
 		if b.mode == mode && b.games > 0 {
 			standings[id] = b.standing

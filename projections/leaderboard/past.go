@@ -55,11 +55,9 @@ func (l *Leaderboard) Spread(mode string, at time.Time) (map[string]float64, err
 
 // standingsAt returns the standings at a time. Callers must not change them.
 func (l *Leaderboard) standingsAt(mode string, at time.Time) (map[string]standing, error) {
-	l.mu.RLock()
-	now, rows := !at.Before(l.closed[mode]), l.rows
-	l.mu.RUnlock()
-	if now {
-		return l.standings(mode), nil
+	now, rows := l.standingsIfNow(mode, at)
+	if now != nil {
+		return now, nil
 	}
 	var match int64 // the last closed match at that time
 	err := projections.Each(rows, func(scan projections.Scan) error { return scan(&match) },
@@ -68,6 +66,18 @@ func (l *Leaderboard) standingsAt(mode string, at time.Time) (map[string]standin
 		return nil, err
 	}
 	return l.past.after(rows, mode, match)
+}
+
+// standingsIfNow returns the current standings if no match was rated after the time.
+// It holds the lock throughout, so that a match that is rated meanwhile cannot get
+// into them. Otherwise it returns nil and the tables to read.
+func (l *Leaderboard) standingsIfNow(mode string, at time.Time) (map[string]standing, *sql.DB) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if at.Before(l.closed[mode]) {
+		return nil, l.rows
+	}
+	return l.standings(mode), nil
 }
 
 // The method after() returns the standings after a match. Match 0 means the time
