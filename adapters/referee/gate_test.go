@@ -257,10 +257,7 @@ func TestMatchThatComesBackWhileItStops(t *testing.T) {
 func TestOrderTakesAMatchFromABusyProcess(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		slowly(f, time.Second)
-		player := f.referee("player")
-		player.Play(f.seating())
-		<-time.After(10 * time.Second)
-		claims := 0
+		claims := 0 // of the other process; the first process has no reason to claim
 		f.log.fault = func(a attempted) (eventstore.Appended, error) {
 			if a.has(match.Claimed{}) {
 				if claims++; claims <= 3 {
@@ -269,6 +266,9 @@ func TestOrderTakesAMatchFromABusyProcess(t *testing.T) {
 			}
 			return a.store()
 		}
+		player := f.referee("player")
+		player.Play(f.seating())
+		<-time.After(10 * time.Second)
 		require.NoError(t, f.referee("other").Abort(f.t.Context(), f.seating(), order))
 		require.Greater(t, claims, 3)
 		player.Wait()
