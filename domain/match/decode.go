@@ -27,6 +27,7 @@ func ScanRequest(text []byte) (r Request, ok bool) {
 type scanner struct {
 	rest   string
 	failed bool
+	spare  []int // for the pointers in the request
 }
 
 func (s *scanner) request() (r Request) {
@@ -67,8 +68,8 @@ func (s *scanner) common(c *Common) {
 		c.Dice = new([2]int)
 		s.pair(`,"dice":`, c.Dice)
 	}
-	scanList(s, `,"roads":`, &c.Roads, 16, (*scanner).road)
-	scanList(s, `,"towns":`, &c.Towns, 8, (*scanner).town)
+	scanList(s, `,"roads":`, &c.Roads, 32, (*scanner).road)
+	scanList(s, `,"towns":`, &c.Towns, 16, (*scanner).town)
 	s.ints(`,"handCounts":`, &c.HandCounts)
 	s.ints(`,"devCounts":`, &c.DevCounts)
 	s.ints(`,"knightsPlayed":`, &c.KnightsPlayed)
@@ -79,7 +80,7 @@ func (s *scanner) common(c *Common) {
 	if s.want(`,"openTrade":`); !s.has("null") {
 		c.OpenTrade = s.openTrade()
 	}
-	scanList(s, `,"talkLog":`, &c.TalkLog, 4, (*scanner).talk)
+	scanList(s, `,"talkLog":`, &c.TalkLog, TalkLogLen, (*scanner).talk)
 }
 
 func (s *scanner) openTrade() *OpenTrade {
@@ -88,8 +89,7 @@ func (s *scanner) openTrade() *OpenTrade {
 	s.counts(`,"give":`, &o.Give)
 	s.counts(`,"get":`, &o.Get)
 	if s.has(`,"to":`) {
-		to := s.number("")
-		o.To = &to
+		o.To = s.pointer()
 	}
 	if s.has(`,"talk":`) {
 		s.text("", &o.Talk)
@@ -163,9 +163,19 @@ func (s *scanner) int(key string, into *int) { *into = s.number(key) }
 
 func (s *scanner) optional(key string, into **int) {
 	if s.want(key); !s.has("null") {
-		n := s.number("")
-		*into = &n
+		*into = s.pointer()
 	}
+}
+
+// pointer reads a number and returns a pointer to it. Most requests have 18 such
+// numbers, the tokens, and one piece of memory for them all saves time.
+func (s *scanner) pointer() (n *int) {
+	if len(s.spare) == 0 {
+		s.spare = make([]int, board.Hexes)
+	}
+	n, s.spare = &s.spare[0], s.spare[1:]
+	*n = s.number("")
+	return n
 }
 
 func (s *scanner) text(key string, into *string) {
@@ -234,9 +244,9 @@ func scanList[T any](s *scanner, key string, into *[]T, size int, item func(*sca
 		if len(*into) > 0 {
 			s.want(",")
 		}
-		var v T
-		item(s, &v)
-		*into = append(*into, v)
+		var zero T
+		*into = append(*into, zero)
+		item(s, &(*into)[len(*into)-1])
 	}
 }
 
