@@ -41,7 +41,7 @@ func (a *arena) collectors() []prometheus.Collector {
 		all = append(all, a.beacon)
 	}
 	if a.player != nil {
-		all = append(all, a.player.collectors(adminPlayer{a}.Seats)...)
+		all = append(all, a.player.collectors(adminPlayer{a}.Seats, a.maxMatches())...)
 	}
 	if a.limited != nil { // nil in tests without a public port
 		all = append(all, a.limited.Collectors()...)
