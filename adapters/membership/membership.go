@@ -82,7 +82,8 @@ type Members struct {
 	mu         sync.Mutex // guards the fields below
 	referee    Referee    // nil before Run
 	left       bool
-	others     map[string]*member // the other members that are not gone, by id
+	others     map[string]*member             // the other members that are not gone, by id
+	heard      map[string]eventstore.Recorded // the newest event of each other member, by id, even if the member is gone
 	assigned   arena.Assignments
 	newest     eventstore.Recorded // the event that contains these assignments; without a type before the first one
 	unfinished []arena.Unfinished  // as Assign last read them
@@ -105,7 +106,7 @@ type member struct {
 func New(o Options) *Members {
 	return &Members{
 		o: o, start: uuid.NewString(), gate: newGate(), play: make(chan struct{}, 1), assign: make(chan struct{}, 1),
-		assigning: semaphore.NewWeighted(1), others: map[string]*member{}, resubscribe: func() {},
+		assigning: semaphore.NewWeighted(1), others: map[string]*member{}, heard: map[string]eventstore.Recorded{}, resubscribe: func() {},
 	}
 }
 
@@ -164,6 +165,7 @@ func (m *Members) Forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.assigned, m.newest = arena.Assignments{}, eventstore.Recorded{}
+	clear(m.heard)
 	m.resubscribe()
 }
 
