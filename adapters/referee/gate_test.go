@@ -225,3 +225,30 @@ func TestClosedGateDelaysTheClaim(t *testing.T) {
 		})
 	}
 }
+
+// A match that is being stopped is played again if it comes back before it has stopped.
+func TestMatchThatComesBackWhileItStops(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		r := f.referee("player")
+		back := false
+		f.bots[0].script = func(c call) bool {
+			if c.nth == 3 && !back {
+				back = true
+				r.StopMatch(testMatch)
+				r.Play(f.seating())
+			}
+			return false
+		}
+		r.Play(f.seating())
+		r.Wait()
+		require.Len(t, f.ladder.finished, 1)
+		require.Len(t, only[match.Claimed](f.events()), 1)
+
+		r.Play(f.seating())
+		r.StopMatch(testMatch)
+		r.Play(f.seating())
+		r.StopMatch(testMatch)
+		r.Wait()
+		require.Zero(t, r.Running(), "the last call counts")
+	})
+}

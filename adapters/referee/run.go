@@ -91,12 +91,19 @@ func (r *Referee) play(ctx, ordered context.Context, s ladder.Seating) (*match.A
 	defer p.details.close()
 	defer p.closing.Wait()
 	defer p.closeLines()
-	var early unstarted
-	switch err := p.startOrResume(ctx); {
-	case errors.As(err, &early):
+	err = p.startOrResume(ctx)
+	if early := (unstarted{}); errors.As(err, &early) {
 		p.closeLines()
-		return p.voidUnstarted(ctx, early)
-	case err != nil:
+		err = p.voidUnstarted(ctx, early)
+		if !errors.Is(err, errReplaced) || p.ordered.Err() == nil {
+			return early.abort(), err
+		}
+		err = p.startOrResume(ctx) // another process has started the match; the order ends it
+	}
+	if err == nil {
+		err = p.heedVoid(ctx)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := p.playBatches(ctx); err != nil {
