@@ -47,7 +47,7 @@ type Options struct {
 	Log        eventstore.Log
 	Member     string          // the id of this process's data folder
 	Host       string          // the name of the machine, for display only
-	MaxMatches int             // how many matches this process takes
+	MaxMatches func() int      // how many matches this process takes now; 0 if it cannot start matches
 	SeedKeys   func() []string // ids of the unpublished seed keys that this process has
 	// Unfinished reads the ladders, and returns the unfinished matches of all modes.
 	Unfinished func(ctx context.Context) ([]ladder.Seating, error)
@@ -137,7 +137,7 @@ func (m *Members) alive() (list []arena.MemberSeen) {
 // myself returns the next heartbeat of this process. The caller must hold m.mu.
 func (m *Members) myself() arena.MemberSeen {
 	e := arena.MemberSeen{
-		Member: m.o.Member, Start: m.start, Host: m.o.Host, MaxMatches: m.o.MaxMatches, SeedKeys: append([]string{}, m.o.SeedKeys()...),
+		Member: m.o.Member, Start: m.start, Host: m.o.Host, MaxMatches: m.o.MaxMatches(), SeedKeys: append([]string{}, m.o.SeedKeys()...),
 	}
 	if m.referee != nil {
 		e.Running = len(m.referee.Matches())

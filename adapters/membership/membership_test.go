@@ -75,6 +75,34 @@ func TestNewProcessGetsNewMatches(t *testing.T) {
 	})
 }
 
+// A process that cannot start matches gets no new ones, but it keeps those that it has. It
+// is the last choice for the matches of a process that dies.
+func TestProcessThatCannotStartMatches(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		a, b := f.start("a", 10), f.start("b", 10)
+		a.seats(1)
+		f.seat(numbered(4)...)
+		a.tick()
+		mine := b.Matches()
+		require.Len(t, mine, 2)
+		b.setMaxMatches(0)
+		later(6 * time.Second)
+		require.Equal(t, 8, a.Free("k1"))
+		f.seat("x", "y", "z")
+		a.tick()
+		require.Equal(t, mine, b.Matches())
+		b.setMaxMatches(10)
+		later(5 * time.Second)
+		require.Equal(t, 13, a.Free("k1"))
+		f.seat("new")
+		a.tick()
+		require.Contains(t, b.Matches(), "new")
+
+		a.setMaxMatches(0)
+		require.Equal(t, 7, a.Free("k1"), "at once")
+	})
+}
+
 // A process dies at any time after its last heartbeat. Its matches go to the others 10
 // to 15 s after that heartbeat, and each of them to only one process.
 func TestMatchesOfADeadProcessContinue(t *testing.T) {

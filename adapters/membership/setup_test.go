@@ -69,6 +69,7 @@ type process struct {
 
 	mu      sync.Mutex
 	keys    []string // the seed keys that it has
+	most    int      // how many matches it takes
 	playing map[string]bool
 	began   map[string]int // how often a match began
 }
@@ -99,9 +100,9 @@ func (f *fixture) start(id string, maxMatches int) *process {
 
 func (f *fixture) startOn(log eventstore.Log, id string, maxMatches int) *process {
 	f.t.Helper()
-	p := &process{f: f, id: id, log: &connection{Log: log}, keys: []string{"k1"}, playing: map[string]bool{}, began: map[string]int{}, stopSeats: func() {}}
+	p := &process{f: f, id: id, log: &connection{Log: log}, keys: []string{"k1"}, most: maxMatches, playing: map[string]bool{}, began: map[string]int{}, stopSeats: func() {}}
 	p.Members = membership.New(membership.Options{
-		Log: p.log, Member: id, Host: "host-" + id, MaxMatches: maxMatches, SeedKeys: p.seedKeys,
+		Log: p.log, Member: id, Host: "host-" + id, MaxMatches: p.maxMatches, SeedKeys: p.seedKeys,
 		Retry: 30 * time.Second, Logger: slog.New(slog.NewTextHandler(&p.lines, nil)),
 		Unfinished: func(ctx context.Context) ([]ladder.Seating, error) {
 			f.mu.Lock()
@@ -126,6 +127,18 @@ func (p *process) seedKeys() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.keys
+}
+
+func (p *process) maxMatches() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.most
+}
+
+func (p *process) setMaxMatches(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.most = n
 }
 
 func (p *process) setKeys(keys ...string) {

@@ -22,7 +22,7 @@ import (
 func newMember(log *memory.Log, id string) *arena {
 	logger := slog.New(slog.DiscardHandler)
 	members := membership.New(membership.Options{
-		Log: log, Member: id, Host: "host-" + id, MaxMatches: 10, SeedKeys: func() []string { return []string{"k1"} },
+		Log: log, Member: id, Host: "host-" + id, MaxMatches: func() int { return 10 }, SeedKeys: func() []string { return []string{"k1"} },
 		Unfinished: func(context.Context) ([]ladder.Seating, error) {
 			return []ladder.Seating{{MatchID: "m1", SeedKey: "k1"}, {MatchID: "m2", SeedKey: "k1"}}, nil
 		},
