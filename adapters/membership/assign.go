@@ -118,6 +118,9 @@ func (m *Members) tryToAssign(ctx context.Context, generation uint64, holdsBack 
 			unfinished = append(unfinished, arena.Unfinished{ID: s.MatchID, SeedKey: s.SeedKey})
 		}
 	}
+	if err := m.confirmGone(ctx, before, unfinished); err != nil {
+		return err
+	}
 	m.mu.Lock()
 	m.unfinished = unfinished
 	alive := m.alive()
@@ -131,6 +134,26 @@ func (m *Members) tryToAssign(ctx context.Context, generation uint64, holdsBack 
 		return nil
 	}
 	return m.storeAssignments(ctx, expected, events[0])
+}
+
+// confirmGone reads the last event of each member that has unfinished matches and that
+// this process considers gone. The member is alive if the event is a heartbeat that has
+// not reached this process yet. For example, this process may have just started.
+func (m *Members) confirmGone(ctx context.Context, a arena.Assignments, unfinished []arena.Unfinished) error {
+	gone := map[string]bool{}
+	m.mu.Lock()
+	for _, u := range unfinished {
+		if id := a.MemberOf(u.ID); id != "" && m.others[id] == nil {
+			gone[id] = true
+		}
+	}
+	m.mu.Unlock()
+	for id := range gone {
+		if err := m.readMember(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // reportKeyless logs the matches that no member can play.

@@ -49,7 +49,7 @@ type Options struct {
 	Log        eventstore.Log
 	Member     string          // the id of this process's data folder
 	Host       string          // the name of the machine, for display only
-	MaxMatches int             // how many matches this process takes
+	MaxMatches func() int      // how many matches this process takes now; 0 if it cannot start matches
 	SeedKeys   func() []string // ids of the unpublished seed keys that this process has
 	// Unfinished reads the ladders, and returns the unfinished matches of all modes.
 	Unfinished func(ctx context.Context) ([]ladder.Seating, error)
@@ -85,7 +85,8 @@ type Members struct {
 	mu         sync.Mutex // guards the fields below
 	referee    Referee    // nil before Run
 	left       bool
-	others     map[string]*member // the other members that are not gone, by id
+	others     map[string]*member             // the other members that are not gone, by id
+	heard      map[string]eventstore.Recorded // the newest event of each other member, by id, even if the member is gone
 	assigned   arena.Assignments
 	newest     eventstore.Recorded // the event that contains these assignments; without a type before the first one
 	unfinished []arena.Unfinished  // as Assign last read them
@@ -109,7 +110,7 @@ type member struct {
 func New(o Options) *Members {
 	return &Members{
 		o: o, start: uuid.NewString(), since: time.Now(), gate: newGate(), play: make(chan struct{}, 1), assign: make(chan struct{}, 1),
-		assigning: semaphore.NewWeighted(1), others: map[string]*member{}, resubscribe: func() {},
+		assigning: semaphore.NewWeighted(1), others: map[string]*member{}, heard: map[string]eventstore.Recorded{}, resubscribe: func() {},
 	}
 }
 
@@ -155,7 +156,7 @@ func (m *Members) alive() (list []arena.MemberSeen) {
 // myself returns the next heartbeat of this process. The caller must hold m.mu.
 func (m *Members) myself() arena.MemberSeen {
 	e := arena.MemberSeen{
-		Member: m.o.Member, Start: m.start, Host: m.o.Host, MaxMatches: m.o.MaxMatches, SeedKeys: append([]string{}, m.o.SeedKeys()...),
+		Member: m.o.Member, Start: m.start, Host: m.o.Host, MaxMatches: m.o.MaxMatches(), SeedKeys: append([]string{}, m.o.SeedKeys()...),
 	}
 	if m.referee != nil {
 		e.Running = len(m.referee.Matches())
@@ -183,6 +184,7 @@ func (m *Members) Forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.assigned, m.newest = arena.Assignments{}, eventstore.Recorded{}
+	clear(m.heard)
 	m.resubscribe()
 }
 

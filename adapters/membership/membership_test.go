@@ -2,7 +2,9 @@ package membership_test
 
 import (
 	"context"
+	"iter"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,6 +75,34 @@ func TestNewProcessGetsNewMatches(t *testing.T) {
 	})
 }
 
+// A process that cannot start matches gets no new ones, but it keeps those that it has. It
+// is the last choice for the matches of a process that dies.
+func TestProcessThatCannotStartMatches(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		a, b := f.start("a", 10), f.start("b", 10)
+		a.seats(1)
+		f.seat(numbered(4)...)
+		a.tick()
+		mine := b.Matches()
+		require.Len(t, mine, 2)
+		b.setMaxMatches(0)
+		later(6 * time.Second)
+		require.Equal(t, 8, a.Free("k1"))
+		f.seat("x", "y", "z")
+		a.tick()
+		require.Equal(t, mine, b.Matches())
+		b.setMaxMatches(10)
+		later(5 * time.Second)
+		require.Equal(t, 13, a.Free("k1"))
+		f.seat("new")
+		a.tick()
+		require.Contains(t, b.Matches(), "new")
+
+		a.setMaxMatches(0)
+		require.Equal(t, 7, a.Free("k1"), "at once")
+	})
+}
+
 // A process dies at any time after its last heartbeat. Its matches go to the others 10
 // to 15 s after that heartbeat, and each of them to only one process.
 func TestMatchesOfADeadProcessContinue(t *testing.T) {
@@ -111,6 +141,7 @@ func TestNextSeatingProcessContinuesTheMatches(t *testing.T) {
 		a.seats(1)
 		f.seat(numbered(6)...)
 		a.tick()
+		later(7 * time.Second) // b has heard a
 		a.stop()
 		later(15 * time.Second)
 		b.seats(2)
@@ -163,6 +194,81 @@ func TestUnknownMemberIsJudgedLikeOthers(t *testing.T) {
 		took := f.until(time.Minute, "the matches continue", func() bool { return len(b.Matches()) == 2 })
 		require.GreaterOrEqual(t, took, 10*time.Second)
 		require.LessOrEqual(t, took, 16*time.Second)
+	})
+}
+
+// headless is a log whose first read of its end fails. So a new process subscribes late.
+type headless struct {
+	eventstore.Log
+	failed atomic.Bool
+}
+
+func (l *headless) ReadAll(ctx context.Context, from eventstore.Position, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
+	if l.failed.CompareAndSwap(false, true) {
+		return func(yield func(eventstore.Recorded, error) bool) {
+			yield(eventstore.Recorded{}, eventstore.ErrUnavailable)
+		}
+	}
+	return l.Log.ReadAll(ctx, from, opt)
+}
+
+// The process that seats is killed, starts again at once, and assigns matches before it
+// follows the others. It does not take the matches of those that are alive.
+func TestNewProcessAssignsBeforeItFollows(t *testing.T) {
+	for name, matches := range map[string]func(a, b, c *process) []string{
+		"all members": func(_, b, c *process) []string { return append(b.Matches(), c.Matches()...) },
+		"a member that left": func(a, b, c *process) []string {
+			c.stop()
+			require.NoError(c.f.t, c.Leave(c.f.t.Context()))
+			return b.Matches()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withFixture(t, func(f *fixture) {
+				a, b, c := f.start("a", 10), f.start("b", 10), f.start("c", 10)
+				a.seats(1)
+				f.seat(numbered(9)...)
+				a.tick()
+				later(7 * time.Second)
+				a.stop()
+				mine, alive := a.Matches(), matches(a, b, c)
+				a = f.startOn(&headless{Log: f.log}, "a", 10)
+				a.seats(2)
+				f.seat("new")
+				a.tick()
+				require.Subset(t, append(b.Matches(), c.Matches()...), alive)
+				require.Subset(t, a.Matches(), mine)
+				later(time.Minute)
+				require.Subset(t, append(b.Matches(), c.Matches()...), alive)
+				require.NotContains(t, a.lines.String(), "a member is gone")
+			})
+		})
+	}
+}
+
+// A member is gone, but nobody can play its match. A new subscription does not revive it.
+func TestNewSubscriptionRevivesNobody(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		a, b := f.start("a", 10), f.start("b", 10)
+		a.seats(1)
+		f.seat(numbered(4)...)
+		a.tick()
+		b.setKeys("k1", "k2")
+		a.setKeys("k0")
+		later(7 * time.Second)
+		b.stop()
+		f.until(time.Minute, "it is gone", func() bool { return len(a.List()) == 1 })
+		a.Forget() // subscribes again, as after a silent subscription
+		later(2 * time.Second)
+		require.Len(t, a.List(), 2, "after a loss, nothing is known about the others")
+		f.until(time.Minute, "it is gone", func() bool { return len(a.List()) == 1 })
+		a.log.silent.Store(true)
+		f.until(time.Minute, "the subscription is replaced", func() bool { return !a.log.silent.Load() })
+		later(time.Second)
+		a.tick()
+		require.Len(t, a.List(), 1)
+		f.start("b", 10)
+		require.Len(t, a.List(), 2, "it is here again")
 	})
 }
 

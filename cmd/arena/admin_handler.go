@@ -54,7 +54,8 @@ func (a *arena) collectors() []prometheus.Collector {
 // model. It also responds with 503 while the beacon is behind, because the arena then
 // seats nobody, while a playing arena does not have the active seed key, and while the log
 // is unavailable. It then says for how long, and what has stopped. If the log is
-// available, ready also reports whether the arena is draining.
+// available, ready also reports whether the arena is draining. If the arena plays and gets no
+// new matches because it cannot sign a head that includes them, ready says why.
 func (a *arena) ready(w http.ResponseWriter, r *http.Request) {
 	status, answer := http.StatusOK, map[string]any{"ready": true}
 	refuse := func(why string) { status, answer["ready"], answer["why"] = http.StatusServiceUnavailable, false, why }
@@ -77,6 +78,9 @@ func (a *arena) ready(w http.ResponseWriter, r *http.Request) {
 		}
 		if err := a.secrets.Err(); err != nil {
 			refuse("the arena plays no new matches: " + err.Error())
+		}
+		if err := a.cannotStart(); err != nil {
+			answer["takesNoMatches"] = err.Error()
 		}
 	}
 	for _, r := range a.runners {
