@@ -87,7 +87,7 @@ func (l *Lease) claim(ctx context.Context, seen observation, events []arena.Even
 	if _, _, err := kind.Append(ctx, l.log, arena.PlayerStream, seen.revision, l.metadata(), seen.player, events); err != nil {
 		return fmt.Errorf("claim the lease: %w", err)
 	}
-	l.renewed = start
+	l.renewedAt(start)
 	l.generation = seen.player.Generation + 1
 	return nil
 }

@@ -121,7 +121,7 @@ func TestNextSeatingProcessContinuesTheMatches(t *testing.T) {
 		require.Empty(t, a.Matches())
 		a.generation = 1
 		f.seat("new")
-		require.ErrorIs(t, a.divide(f.t.Context()), arena.ErrNotPlaying, "its lease was replaced")
+		require.ErrorIs(t, a.divide(f.t.Context()), arena.ErrNotSeating, "its lease was replaced")
 		b.tick()
 		require.Equal(t, []string{"new"}, a.Matches())
 	})
@@ -379,7 +379,7 @@ func TestConcurrentAssignments(t *testing.T) {
 		later(7 * time.Second) // each process has seen the other
 		f.seat(numbered(4)...)
 		faulty.BeforeAppend(faulty.Appends()+1, func() { require.NoError(t, b.divide(context.Background())) })
-		require.ErrorIs(t, a.divide(f.t.Context()), arena.ErrNotPlaying)
+		require.ErrorIs(t, a.divide(f.t.Context()), arena.ErrNotSeating)
 		synctest.Wait()
 		require.Len(t, a.Matches(), 2)
 		require.Len(t, b.Matches(), 2)

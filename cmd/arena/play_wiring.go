@@ -82,7 +82,7 @@ func (a *arena) refereeOptions(process string, members *membership.Members) refe
 // newSeater returns a seater that works under a lease.
 func (a *arena) newSeater(l *lease.Lease) *seater {
 	s := &seater{}
-	s.trials = a.newTrialPlayer(s)
+	s.trials = a.newTrialPlayer(s, l)
 	s.assigner = assigner{a.player.members, a.secrets, l.Generation(), s.trials.runner.HoldsBack}
 	s.tick = matchmaker.New(matchmaker.Options{
 		Ladders: a.ladders, Directory: candidates{a.directory, a.signedLog, a.heads.kept}, Assigner: s.assigner, Pauser: a.notices, Tick: a.pace.Tick,
