@@ -197,6 +197,21 @@ func (m *Members) storeAssignments(ctx context.Context, expected eventstore.Expe
 	return m.apply(eventstore.Recorded{Event: encoded, Stream: arena.AssignmentsStream, Revision: appended.Revision})
 }
 
+// keepMatches stores the newest assignments again if this process has matches.
+func (m *Members) keepMatches(ctx context.Context) error {
+	m.mu.Lock()
+	assigned, newest := m.assigned, m.newest
+	m.mu.Unlock()
+	if len(assigned.Matches(m.o.Member)) == 0 {
+		return nil
+	}
+	e, err := arena.DecodeAssignments(newest.Type, newest.Data)
+	if err != nil {
+		return err
+	}
+	return m.storeAssignments(ctx, eventstore.At(newest.Revision), e)
+}
+
 // Free returns how many more matches with a certain seed key the members can take. It
 // counts the matches that the last call of Assign has read.
 func (m *Members) Free(seedKey string) int {

@@ -28,7 +28,7 @@ import (
 const (
 	beatEvery  = 5 * time.Second
 	missedMost = 3                // a member is gone after this many heartbeats of the observer
-	gateTime   = 10 * time.Second // how long the gate stays open after the start of the last stored heartbeat; a member that is gone sent its last heartbeat at least this long ago
+	gateTime   = 10 * time.Second // how long the gate stays open after the start of the last stored heartbeat
 	lateBeat   = 3 * beatEvery / 2
 	retryAfter = time.Second
 )
@@ -67,10 +67,16 @@ type Options struct {
 // observer's heartbeats were interrupted, it starts counting again.
 //
 // A member that was paused or cut off may be gone for the others without knowing it. So
-// its gate closes before the others can consider it gone: gateTime after the start of
-// its last stored heartbeat. It then stores a heartbeat and reads the newest assignment
-// before it opens the gate again. If it appends to a match before that, the match's
-// revision protects the match: the next member has claimed it.
+// its gate closes gateTime after the start of its last stored heartbeat. It opens the gate
+// again in three steps: it stores a heartbeat, it reads the assignments and stops the
+// matches that it has lost, and it stores the assignments again if it keeps matches.
+//
+// So no match moves while the gate of its member is open. The process that assigns reads
+// the assignments first, and then the last heartbeat of a member that it considers gone.
+// It appends at the revision that it has read. If the heartbeat is older than gateTime,
+// the gate is closed. If the gate opens after that, the revision has changed, and the
+// append fails. If the member appends to a match anyway, the match's revision protects the
+// match: the next member has claimed it.
 type Members struct {
 	o         Options
 	start     string // the id of this start of the process
@@ -94,6 +100,7 @@ type Members struct {
 	subscribed  time.Time // when the subscription began
 	resubscribe func()    // ends the subscription; never nil
 	pending     uuid.UUID // the newest heartbeat of this process
+	began       time.Time // the start of that heartbeat
 	stored      time.Time // the start of the newest stored heartbeat
 	back        time.Time // when a heartbeat last came back, or when the subscription began
 }
