@@ -114,7 +114,7 @@ func (s *subscription) take(a arrival) bool {
 		return true
 	}
 	if a.message.Event != nil {
-		s.known.see(a.message.Event.Position, a.message.Event.ID)
+		s.known.see(a.message.Event)
 		s.metrics.events.WithLabelValues(eventsSubscribed).Inc()
 	}
 	return s.yield(a.message, nil)
