@@ -151,7 +151,12 @@ func known(newest, r eventstore.Recorded) bool {
 
 func (m *Members) applySeen(seen arena.Member) {
 	before := m.others[seen.Member]
-	m.others[seen.Member] = &member{MemberSeen: seen.MemberSeen, at: time.Now()}
+	now := time.Now()
+	since := now
+	if before != nil && before.Start == seen.Start {
+		since = before.since
+	}
+	m.others[seen.Member] = &member{MemberSeen: seen.MemberSeen, since: since, at: now}
 	if before == nil {
 		m.o.Logger.Info("a member is here", "member", seen.Member, "host", seen.Host, "maxMatches", seen.MaxMatches)
 	}

@@ -9,8 +9,10 @@
 package membership
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -78,6 +80,7 @@ type Options struct {
 type Members struct {
 	o         Options
 	start     string // the id of this start of the process; later starts have greater ids, by the clock of the machine
+	since     time.Time
 	gate      *gate
 	play      chan struct{} // has a value if the matches of this process may have changed
 	assign    chan struct{} // has a value if the matches may have to be assigned again
@@ -110,6 +113,7 @@ type Members struct {
 // member is another process that plays.
 type member struct {
 	arena.MemberSeen
+	since  time.Time // when the first heartbeat of this start arrived
 	at     time.Time // when its last heartbeat arrived
 	missed int       // how many heartbeats of this process have come back since then
 }
@@ -124,7 +128,7 @@ type twin struct {
 // New returns a Members that does not take part yet.
 func New(o Options) *Members {
 	return &Members{
-		o: o, start: uuid.Must(uuid.NewV7()).String(), gate: newGate(), play: make(chan struct{}, 1), assign: make(chan struct{}, 1),
+		o: o, start: uuid.Must(uuid.NewV7()).String(), since: time.Now(), gate: newGate(), play: make(chan struct{}, 1), assign: make(chan struct{}, 1),
 		assigning: semaphore.NewWeighted(1), others: map[string]*member{}, heard: map[string]eventstore.Recorded{}, resubscribe: func() {},
 	}
 }
@@ -136,13 +140,28 @@ func (m *Members) Gate() <-chan struct{} { return m.gate.closed() }
 // Handovers returns how many matches this process has taken over from other members.
 func (m *Members) Handovers() uint64 { return m.handovers.Load() }
 
-// Alive returns the members that are not gone, in no particular order.
-func (m *Members) Alive() []arena.MemberSeen {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.alive()
+// Known is a member that is not gone.
+type Known struct {
+	arena.MemberSeen
+	Since time.Time // when this process first saw the current start of the member, by its own clock
 }
 
+// List describes the members that are not gone, sorted by id.
+func (m *Members) List() (list []Known) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.left {
+		list = append(list, Known{m.myself(), m.since})
+	}
+	for _, other := range m.others {
+		list = append(list, Known{other.MemberSeen, other.since})
+	}
+	slices.SortFunc(list, func(a, b Known) int { return cmp.Compare(a.Member, b.Member) })
+	return list
+}
+
+// alive returns the members that are not gone, in no particular order. The caller must
+// hold m.mu.
 func (m *Members) alive() (list []arena.MemberSeen) {
 	if !m.left {
 		list = append(list, m.myself())

@@ -306,18 +306,18 @@ func TestNewSubscriptionRevivesNobody(t *testing.T) {
 		a.setKeys("k0")
 		later(7 * time.Second)
 		b.stop()
-		f.until(time.Minute, "it is gone", func() bool { return len(a.Alive()) == 1 })
+		f.until(time.Minute, "it is gone", func() bool { return len(a.List()) == 1 })
 		a.Forget() // subscribes again, as after a silent subscription
 		later(2 * time.Second)
-		require.Len(t, a.Alive(), 2, "after a loss, nothing is known about the others")
-		f.until(time.Minute, "it is gone", func() bool { return len(a.Alive()) == 1 })
+		require.Len(t, a.List(), 2, "after a loss, nothing is known about the others")
+		f.until(time.Minute, "it is gone", func() bool { return len(a.List()) == 1 })
 		a.log.silent.Store(true)
 		f.until(time.Minute, "the subscription is replaced", func() bool { return !a.log.silent.Load() })
 		later(time.Second)
 		a.tick()
-		require.Len(t, a.Alive(), 1)
+		require.Len(t, a.List(), 1)
 		f.start("b", 10)
-		require.Len(t, a.Alive(), 2, "it is here again")
+		require.Len(t, a.List(), 2, "it is here again")
 	})
 }
 
@@ -381,7 +381,7 @@ func TestOutageJudgesNobody(t *testing.T) {
 					}
 					later(time.Minute)
 					require.NotContains(t, a.lines.String(), "a member is gone", outage)
-					require.Len(t, a.Alive(), 3, outage)
+					require.Len(t, a.List(), 3, outage)
 				}
 				for _, p := range all {
 					require.True(t, p.mayCallBots())
@@ -421,7 +421,7 @@ func TestProcessThatIsCutOffStopsCallingBots(t *testing.T) {
 			return b.mayCallBots()
 		})
 		f.seat("new")
-		f.until(10*time.Second, "the process is known again", func() bool { return len(a.Alive()) == 2 })
+		f.until(10*time.Second, "the process is known again", func() bool { return len(a.List()) == 2 })
 		a.tick()
 		require.Equal(t, []string{"new"}, b.Matches())
 	})
@@ -450,7 +450,7 @@ func TestPausedProcessStopsItsMatchesFirst(t *testing.T) {
 		f.until(time.Minute, "the gate is open", b.mayCallBots)
 		require.Empty(t, b.Matches())
 		later(time.Minute)
-		require.Len(t, a.Alive(), 2)
+		require.Len(t, a.List(), 2)
 		require.Empty(t, b.Matches())
 	})
 }
@@ -523,7 +523,7 @@ func TestSilentSubscriptionIsReplaced(t *testing.T) {
 		c := f.start("c", 10)
 		a.log.silent.Store(true)
 		later(5 * time.Minute)
-		require.Len(t, a.Alive(), 2, "c is alive")
+		require.Len(t, a.List(), 2, "c is alive")
 		require.True(t, c.mayCallBots())
 	})
 }
@@ -544,7 +544,7 @@ func TestLostAcknowledgements(t *testing.T) {
 		for range 10 {
 			_ = a.divide(f.t.Context()) // may fail; the next tick retries
 			later(10 * time.Second)
-			require.Len(t, a.Alive(), 2)
+			require.Len(t, a.List(), 2)
 		}
 		require.Len(t, a.Matches(), 2)
 		require.Len(t, b.Matches(), 2)
@@ -571,5 +571,29 @@ func TestConcurrentAssignments(t *testing.T) {
 		require.NoError(t, b.divide(f.t.Context()))
 		require.Equal(t, 1, f.stored("MatchesAssigned"), "a match that has ended changes nothing")
 		require.True(t, slices.Contains(append(f.assigned()["a"], f.assigned()["b"]...), "match-00"))
+	})
+}
+
+// Operators see how long each member has been there. A member that starts again begins
+// again.
+func TestListSaysSinceWhenAMemberIsThere(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		a := f.start("a", 10)
+		began := time.Now()
+		later(20 * time.Second)
+		b := f.start("b", 5)
+		f.until(10*time.Second, "the other process is known", func() bool { return len(a.List()) == 2 })
+		joined := time.Now()
+		later(time.Minute)
+		list := a.List()
+		require.Equal(t, []string{"a", "b"}, []string{list[0].Member, list[1].Member})
+		require.Equal(t, began, list[0].Since)
+		require.Equal(t, 5, list[1].MaxMatches)
+		require.WithinDuration(t, joined, list[1].Since, time.Second)
+
+		b.stop()
+		f.start("b", 5)
+		later(time.Minute)
+		require.WithinDuration(t, joined.Add(time.Minute), a.List()[1].Since, 10*time.Second)
 	})
 }

@@ -297,7 +297,7 @@ func TestClosedGateDelaysTheVoid(t *testing.T) {
 		g.closeFor(time.Hour)
 		<-time.After(59 * time.Minute)
 		synctest.Wait()
-		voided, err := f.ladder.Finished(t.Context(), testMatch)
+		voided, err := f.ladder.Finished(f.t.Context(), testMatch)
 		require.NoError(t, err)
 		require.False(t, voided)
 		r.Wait()

@@ -252,3 +252,26 @@ func TestMatchThatComesBackWhileItStops(t *testing.T) {
 		require.Zero(t, r.Running(), "the last call counts")
 	})
 }
+
+// An operator's order takes the match from a process that stores events at the same time.
+func TestOrderTakesAMatchFromABusyProcess(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		slowly(f, time.Second)
+		claims := 0 // of the other process; the first process has no reason to claim
+		f.log.fault = func(a attempted) (eventstore.Appended, error) {
+			if a.has(match.Claimed{}) {
+				if claims++; claims <= 3 {
+					<-time.After(5 * time.Second) // meanwhile, the first process stores events
+				}
+			}
+			return a.store()
+		}
+		player := f.referee("player")
+		player.Play(f.seating())
+		<-time.After(10 * time.Second)
+		require.NoError(t, f.referee("other").Abort(f.t.Context(), f.seating(), order))
+		require.Greater(t, claims, 3)
+		player.Wait()
+		requireAborted(t, f)
+	})
+}

@@ -98,7 +98,9 @@ func (r *Referee) play(ctx, ordered context.Context, s ladder.Seating) (*match.A
 		if !errors.Is(err, errReplaced) || p.ordered.Err() == nil {
 			return early.abort(), err
 		}
-		err = p.startOrResume(ctx) // another process has started the match; the order ends it
+	}
+	for errors.Is(err, errReplaced) && p.ordered.Err() != nil {
+		err = p.startOrResume(ctx) // an order takes the match from the process that plays it
 	}
 	if err == nil {
 		err = p.heedVoid(ctx)

@@ -72,7 +72,7 @@ func TestHandoverDoesNotWaitForSeating(t *testing.T) {
 				time.Sleep(handoverTime)
 				synctest.Wait()
 				require.EqualValues(t, 1, b.player.members.Handovers())
-				require.Len(t, b.player.members.Alive(), 1)
+				require.Len(t, b.player.members.List(), 1)
 				close(slow)
 				require.ErrorIs(t, <-ended, failure)
 				stopOther()
