@@ -201,7 +201,7 @@ func TestProcessWithTheIDOfAnotherOneStops(t *testing.T) {
 		later(time.Minute)
 		require.Nil(t, a.ended.Load())
 		require.Equal(t, mine, a.Matches())
-		require.Len(t, c.Alive(), 2)
+		require.Len(t, c.List(), 2)
 		require.Zero(t, c.Handovers())
 		require.Contains(t, a.lines.String(), "copy of this data folder")
 	})
@@ -466,7 +466,7 @@ func TestGateOpensBeforeTheMatchesMove(t *testing.T) {
 		f.seat(numbered(4)...)
 		a.tick()
 		thaw := b.log.freeze()
-		f.until(time.Minute, "the other one is gone", func() bool { return len(a.Alive()) == 1 })
+		f.until(time.Minute, "the other one is gone", func() bool { return len(a.List()) == 1 })
 		require.False(t, b.mayCallBots())
 		faulty.BeforeAppend(faulty.Appends()+1, func() {
 			thaw()
