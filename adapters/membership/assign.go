@@ -96,6 +96,9 @@ func (m *Members) Assign(ctx context.Context, generation uint64, holdsBack func(
 	}
 	defer m.assigning.Release(1)
 	for try := 1; ; try++ {
+		if err := m.mayTakePart(); err != nil {
+			return err
+		}
 		err := m.tryToAssign(ctx, generation, holdsBack)
 		if !eventstore.IsWrongVersion(err) || try == assignTries {
 			return err

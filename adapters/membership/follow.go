@@ -126,8 +126,12 @@ func (m *Members) apply(r eventstore.Recorded) error {
 	switch {
 	case err != nil:
 		return err
+	case seen.Member == m.o.Member && seen.Start == m.start:
+		m.cameBack(r)
 	case seen.Member == m.o.Member:
-		m.cameBack(seen.MemberSeen, r)
+		if !seen.Left {
+			m.noticeTwin(seen.MemberSeen)
+		}
 	case known(m.heard[seen.Member], r):
 	case seen.Left:
 		m.heard[seen.Member] = r

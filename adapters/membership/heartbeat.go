@@ -140,10 +140,11 @@ func (m *Members) replaceSilentSubscription() {
 
 // cameBack records that a heartbeat of this process has come back through the
 // subscription. It counts the heartbeat for all other members. The caller must hold m.mu.
-func (m *Members) cameBack(e arena.MemberSeen, r eventstore.Recorded) {
-	if e.Start != m.start || r.ID != m.pending {
+func (m *Members) cameBack(r eventstore.Recorded) {
+	if r.ID != m.pending {
 		return
 	}
+	m.own++
 	now := time.Now()
 	since := now.Sub(m.back)
 	m.back = now
@@ -160,4 +161,23 @@ func (m *Members) cameBack(e arena.MemberSeen, r eventstore.Recorded) {
 			signal(m.assign)
 		}
 	}
+}
+
+// noticeTwin records a heartbeat of another start of a process with the same id. The
+// previous start may have sent it just before it ended. But if heartbeats of both keep
+// arriving, both processes are alive, and the one that started later stops. The caller must
+// hold m.mu.
+func (m *Members) noticeTwin(e arena.MemberSeen) {
+	before := m.twin
+	m.twin = twin{e.Start, m.own}
+	if before.start != e.Start || before.own == 0 || before.own == m.own {
+		return
+	}
+	if m.start < e.Start {
+		m.o.Logger.Error("another process uses a copy of this data folder; stop it", "member", m.o.Member, "host", m.o.Host, "otherHost", e.Host)
+		return
+	}
+	m.denied = fmt.Errorf("a process on host %q plays from a copy of the data folder of this process on host %q (both are member %s); start this one with another --data, or stop the other one and remove the copy", e.Host, m.o.Host, m.o.Member)
+	m.gate.close()
+	m.reject(m.denied)
 }

@@ -79,7 +79,7 @@ type Options struct {
 // match: the next member has claimed it.
 type Members struct {
 	o         Options
-	start     string // the id of this start of the process
+	start     string // the id of this start of the process; later starts have greater ids, by the clock of the machine
 	since     time.Time
 	gate      *gate
 	play      chan struct{} // has a value if the matches of this process may have changed
@@ -103,6 +103,11 @@ type Members struct {
 	began       time.Time // the start of that heartbeat
 	stored      time.Time // the start of the newest stored heartbeat
 	back        time.Time // when a heartbeat last came back, or when the subscription began
+
+	own    int         // how many heartbeats of this process have come back
+	twin   twin        // another process with the same id
+	reject func(error) // ends Run; nil before Run
+	denied error       // why this process may no longer take part
 }
 
 // member is another process that plays.
@@ -113,10 +118,17 @@ type member struct {
 	missed int       // how many heartbeats of this process have come back since then
 }
 
+// twin is another process with the id of this process, for example because the data folder
+// was copied with a virtual machine. Both would call the same bots.
+type twin struct {
+	start string // from its last heartbeat; empty if there is no such process
+	own   int    // how many heartbeats of this process had come back before
+}
+
 // New returns a Members that does not take part yet.
 func New(o Options) *Members {
 	return &Members{
-		o: o, start: uuid.NewString(), since: time.Now(), gate: newGate(), play: make(chan struct{}, 1), assign: make(chan struct{}, 1),
+		o: o, start: uuid.Must(uuid.NewV7()).String(), since: time.Now(), gate: newGate(), play: make(chan struct{}, 1), assign: make(chan struct{}, 1),
 		assigning: semaphore.NewWeighted(1), others: map[string]*member{}, heard: map[string]eventstore.Recorded{}, resubscribe: func() {},
 	}
 }
@@ -173,16 +185,26 @@ func (m *Members) myself() arena.MemberSeen {
 
 // Run takes part until ctx ends: it sends heartbeats, follows the other members, and
 // passes the matches of this process to the referee. It retries while the log is
-// unavailable.
-func (m *Members) Run(ctx context.Context, r Referee) {
+// unavailable. It returns an error if another process with the same id started before
+// this one and is alive.
+func (m *Members) Run(ctx context.Context, r Referee) error {
+	ctx, reject := context.WithCancelCause(ctx)
+	defer reject(nil)
 	m.mu.Lock()
-	m.referee = r
+	m.referee, m.reject = r, reject
 	m.mu.Unlock()
 	var all sync.WaitGroup
 	all.Go(func() { m.follow(ctx) })
 	all.Go(func() { m.beat(ctx) })
 	all.Go(func() { m.playAssigned(ctx) })
 	all.Wait()
+	return m.mayTakePart()
+}
+
+func (m *Members) mayTakePart() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.denied
 }
 
 // Forget drops the assignments, and reads them again. Call it if the log may have lost
@@ -196,9 +218,14 @@ func (m *Members) Forget() {
 }
 
 // Leave tells the other members that this process has stopped its matches. Call it after
-// Run has returned. After that, Assign gives the matches of this process to others.
+// Run has returned. After that, Assign gives the matches of this process to others. If Run
+// has returned an error, Leave does nothing, because the matches belong to the other
+// process with the same id.
 func (m *Members) Leave(ctx context.Context) error {
 	m.gate.close()
+	if m.mayTakePart() != nil {
+		return nil
+	}
 	m.mu.Lock()
 	m.left = true
 	m.mu.Unlock()

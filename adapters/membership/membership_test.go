@@ -178,6 +178,55 @@ func TestRestartContinuesItsMatches(t *testing.T) {
 	})
 }
 
+// A data folder was copied, so two processes have the same id. The one that started later
+// stops. It leaves the matches to the other one.
+func TestProcessWithTheIDOfAnotherOneStops(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		a := f.start("a", 10)
+		c := f.start("c", 10)
+		later(6 * time.Second) // c has heard a
+		c.seats(1)
+		f.seat(numbered(4)...)
+		c.tick()
+		mine := a.Matches()
+		require.Len(t, mine, 2)
+		later(1500 * time.Millisecond)
+		copied := f.start("a", 10)
+		copied.generation = 2
+		f.until(16*time.Second, "the later one stops", func() bool { return copied.ended.Load() != nil })
+		require.ErrorContains(t, *copied.ended.Load(), "copy of the data folder")
+		require.False(t, copied.mayCallBots())
+		require.NoError(t, copied.Leave(f.t.Context()))
+		require.ErrorContains(t, copied.divide(f.t.Context()), "copy of the data folder")
+		later(time.Minute)
+		require.Nil(t, a.ended.Load())
+		require.Equal(t, mine, a.Matches())
+		require.Len(t, c.List(), 2)
+		require.Zero(t, c.Handovers())
+		require.Contains(t, a.lines.String(), "copy of this data folder")
+	})
+}
+
+// The last heartbeat of a process that was killed arrives after the process has started
+// again. That is no reason to stop.
+func TestLateHeartbeatOfThePreviousStart(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		a := f.start("a", 10)
+		later(2 * time.Second)
+		thaw := a.log.freeze()
+		later(4 * time.Second)
+		b := f.start("a", 10)
+		stopped := make(chan struct{})
+		go func() { defer close(stopped); a.stop() }()
+		later(4 * time.Second)
+		thaw()
+		<-stopped
+		later(time.Minute)
+		require.Nil(t, b.ended.Load())
+		require.True(t, b.mayCallBots())
+	})
+}
+
 // A new process that knows nobody waits before it takes the matches of a process that
 // may still be alive.
 func TestUnknownMemberIsJudgedLikeOthers(t *testing.T) {

@@ -63,7 +63,8 @@ type process struct {
 	id         string
 	log        *connection
 	lines      lines
-	stop       func() // ends Run, as if the process were killed
+	stop       func()                // ends Run, as if the process were killed
+	ended      atomic.Pointer[error] // the result of Run; nil before Run has returned
 	generation uint64
 	stopSeats  func()
 
@@ -112,7 +113,11 @@ func (f *fixture) startOn(log eventstore.Log, id string, maxMatches int) *proces
 	})
 	ctx, cancel := context.WithCancel(f.t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); p.Run(ctx, p) }()
+	go func() {
+		defer close(done)
+		err := p.Run(ctx, p)
+		p.ended.Store(&err)
+	}()
 	p.stop = func() {
 		p.stopSeats()
 		cancel()

@@ -82,3 +82,25 @@ func TestHandoverDoesNotWaitForSeating(t *testing.T) {
 		})
 	}
 }
+
+// A process that plays from a copy of another one's data folder stops seating, too.
+func TestCopyOfADataFolderStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := memory.New()
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 2)
+		for range 2 {
+			a := newMember(log, "a")
+			go func() {
+				ended <- a.takePart(ctx, func(ctx context.Context) (*seater, *lease.Lease, error) {
+					<-ctx.Done()
+					return nil, nil, nil
+				})
+			}()
+			time.Sleep(time.Second)
+		}
+		require.ErrorContains(t, <-ended, "copy of the data folder")
+		stop()
+		require.NoError(t, <-ended)
+	})
+}

@@ -131,7 +131,7 @@ func (a *arena) takePart(ctx context.Context, seat func(context.Context) (*seate
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	left := make(chan error, 1) // receives a value once the matches have been handed over
-	go func() { left <- a.playUntilLeft(ctx) }()
+	go func() { left <- a.playUntilLeft(ctx, end) }()
 	s, held, err := seat(ctx)
 	end()
 	err = errors.Join(err, <-left)
@@ -146,19 +146,20 @@ func (a *arena) takePart(ctx context.Context, seat func(context.Context) (*seate
 	return errors.Join(err, held.Release(stop))
 }
 
-// playUntilLeft plays the matches that are assigned to this process until ctx ends. Then
-// it hands them over to other processes. If this process seats, it assigns its matches to
+// playUntilLeft plays the matches that are assigned to this process until ctx ends. If this
+// process may no longer take part, playUntilLeft calls end. Then it stops the matches and
+// hands them over to other processes. If this process seats, it assigns its matches to
 // others itself. It does not wait long for slow connections to bots: once the other
 // processes have claimed the matches, this process cannot append to them.
-func (a *arena) playUntilLeft(ctx context.Context) error {
+func (a *arena) playUntilLeft(ctx context.Context, end func()) error {
 	stopped := make(chan error, 1) // receives a value once the matches have stopped
 	context.AfterFunc(ctx, func() { stopped <- a.stopMatches(ctx) })
-	a.player.members.Run(ctx, a.player.referee)
-	var err error
+	err := a.player.members.Run(ctx, a.player.referee)
+	end()
 	waiting := stopped
 	select {
-	case err = <-stopped:
-		waiting = nil
+	case stop := <-stopped:
+		err, waiting = errors.Join(err, stop), nil
 	case <-time.After(handoverTime):
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
