@@ -417,7 +417,7 @@ func TestGateOpensBeforeTheMatchesMove(t *testing.T) {
 		f.seat(numbered(4)...)
 		a.tick()
 		thaw := b.log.freeze()
-		f.until(time.Minute, "the other one is gone", func() bool { return len(a.Alive()) == 1 })
+		f.until(time.Minute, "the other one is gone", func() bool { return len(a.List()) == 1 })
 		require.False(t, b.mayCallBots())
 		faulty.BeforeAppend(faulty.Appends()+1, func() {
 			thaw()
