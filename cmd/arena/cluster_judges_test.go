@@ -124,9 +124,9 @@ func (p *clusterPlay) judgeWrites(log eventstore.Log) {
 	}
 	for i, w := range p.writes {
 		if p.lossy {
-			require.LessOrEqual(p.t, found[i], 1, w.what)
+			require.LessOrEqual(p.t, found[i], 1+w.too, w.what)
 		} else {
-			require.Equal(p.t, 1, found[i], w.what)
+			require.Equal(p.t, 1+w.too, found[i], w.what)
 		}
 	}
 }

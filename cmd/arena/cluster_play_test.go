@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"hexarena/domain/ladder"
 	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/logtest/outage"
+	"hexarena/projections/matches"
 )
 
 // clusterDecision is the time for one decision. The loss of events lasts longer, because
@@ -188,9 +190,21 @@ func (p *clusterPlay) settleMatch() {
 	p.owning.Wait()
 	for i := range p.arenas {
 		p.reach(i)
-		p.finish(p.played)
-		eventually(p.t, "the arena is ready", func() bool { return p.notReady(i) == "" })
+		eventually(p.t, "the arena is ready and the match is rated", func() bool {
+			return p.notReady(i) == "" && p.count(matches.Completed) == p.played && p.count(matches.Running) == 0
+		})
 	}
+}
+
+// count returns how many matches with a status the reached arena lists, or -1 while it
+// does not know.
+func (p *clusterPlay) count(status string) int {
+	code, body := fetch(p.t, p.base()+"/matches?limit=200&status="+status)
+	var list struct{ Matches []matches.Summary }
+	if code != http.StatusOK || json.Unmarshal([]byte(body), &list) != nil {
+		return -1
+	}
+	return len(list.Matches)
 }
 
 // notReady returns why an arena is not ready, or "".

@@ -25,6 +25,7 @@ import (
 type ownerWrite struct {
 	what string
 	is   func(account string, e owner.Event) bool
+	too  int // how many other such events its account has
 }
 
 // order calls f until the arena has acknowledged a change. A call that ended without an
@@ -55,7 +56,7 @@ func (p *clusterPlay) register(o *demo.Owner, b *testBot) {
 	w := ownerWrite{"register " + b.name, func(_ string, e owner.Event) bool {
 		r, ok := e.(owner.BotRegistered)
 		return ok && r.Name == b.name
-	}}
+	}, 0}
 	p.order(w, func(ctx context.Context) error {
 		return o.Call(ctx, http.MethodPost, "/bots", rest.NewBot{Name: b.name, Mode: ladder.Standard, URL: b.url}, nil)
 	})
@@ -85,32 +86,32 @@ func (p *clusterPlay) change(o, leaver *demo.Owner, b *testBot) {
 	p.order(ownerWrite{"register " + b.name, func(_ string, e owner.Event) bool {
 		r, ok := e.(owner.BotRegistered)
 		return ok && r.Name == b.name
-	}}, call(http.MethodPost, "/bots", rest.NewBot{Name: b.name, Mode: ladder.Standard, URL: b.url, Status: &paused}))
+	}, 0}, call(http.MethodPost, "/bots", rest.NewBot{Name: b.name, Mode: ladder.Standard, URL: b.url, Status: &paused}))
 	id := p.idOf(o, "/bots", b.name)
 	url := b.url + "/moved"
 	p.order(ownerWrite{"change the URL of " + b.name, func(_ string, e owner.Event) bool {
 		c, ok := e.(owner.BotURLChanged)
 		return ok && c.BotID == id
-	}}, call(http.MethodPatch, "/bots/"+id, rest.BotPatch{URL: &url}))
+	}, 0}, call(http.MethodPatch, "/bots/"+id, rest.BotPatch{URL: &url}))
 	p.order(ownerWrite{"unpause " + b.name, func(_ string, e owner.Event) bool {
 		u, ok := e.(owner.BotUnpaused)
 		return ok && u.BotID == id
-	}}, call(http.MethodPatch, "/bots/"+id, rest.BotPatch{Status: &active}))
+	}, 0}, call(http.MethodPatch, "/bots/"+id, rest.BotPatch{Status: &active}))
 	p.order(ownerWrite{"pause " + b.name, func(_ string, e owner.Event) bool {
 		u, ok := e.(owner.BotPaused)
-		return ok && u.BotID == id && u.By == owner.ByOwner
-	}}, call(http.MethodPatch, "/bots/"+id, rest.BotPatch{Status: &paused}))
+		return ok && u.BotID == id
+	}, 1}, call(http.MethodPatch, "/bots/"+id, rest.BotPatch{Status: &paused}))
 	p.changeKeys(leaver, b.name)
 	p.order(ownerWrite{"remove " + b.name, func(_ string, e owner.Event) bool {
 		r, ok := e.(owner.BotRemoved)
 		return ok && r.BotID == id
-	}}, call(http.MethodDelete, "/bots/"+id, nil))
+	}, 0}, call(http.MethodDelete, "/bots/"+id, nil))
 	var me struct{ ID string }
 	p.read(leaver, "/me", &me)
 	p.order(ownerWrite{"delete " + me.ID, func(account string, e owner.Event) bool {
 		_, ok := e.(owner.Deleted)
 		return ok && account == owner.AccountStream(me.ID)
-	}}, func(ctx context.Context) error { return leaver.Call(ctx, http.MethodDelete, "/me", nil, nil) })
+	}, 0}, func(ctx context.Context) error { return leaver.Call(ctx, http.MethodDelete, "/me", nil, nil) })
 }
 
 // changeKeys registers a key and revokes it.
@@ -122,14 +123,14 @@ func (p *clusterPlay) changeKeys(o *demo.Owner, name string) {
 	p.order(ownerWrite{"register key " + name, func(_ string, e owner.Event) bool {
 		r, ok := e.(owner.APIKeyRegistered)
 		return ok && r.Name == name
-	}}, func(ctx context.Context) error {
+	}, 0}, func(ctx context.Context) error {
 		return o.Call(ctx, http.MethodPost, "/keys", rest.NewKey{Name: name, PublicKey: base64.StdEncoding.EncodeToString(public)}, nil)
 	})
 	id := p.idOf(o, "/keys", name)
 	p.order(ownerWrite{"revoke key " + name, func(_ string, e owner.Event) bool {
 		r, ok := e.(owner.APIKeyRevoked)
 		return ok && r.KeyID == id
-	}}, func(ctx context.Context) error { return o.Call(ctx, http.MethodDelete, "/keys/"+id, nil, nil) })
+	}, 0}, func(ctx context.Context) error { return o.Call(ctx, http.MethodDelete, "/keys/"+id, nil, nil) })
 }
 
 // idOf returns the id of a named bot or key.
