@@ -90,7 +90,7 @@ func (m *Members) sendHeartbeat(ctx context.Context, start time.Time) error {
 		return err
 	}
 	m.mu.Lock()
-	m.pending = encoded.ID
+	m.pending, m.began = encoded.ID, start
 	m.mu.Unlock()
 	attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatEvery) // so that no heartbeat is stored after Leave
 	defer cancel()
@@ -107,10 +107,20 @@ func (m *Members) sendHeartbeat(ctx context.Context, start time.Time) error {
 }
 
 // openGate opens the gate after this process has stopped the matches that now belong to
-// other members.
+// other members. If it keeps matches, it first stores the assignments again, as they are.
+// A process that considered this one gone may be about to give its matches to others. Its
+// append then fails, and it reads the heartbeat that this process has just stored.
 func (m *Members) openGate(ctx context.Context, beat time.Time) error {
-	if err := m.readAssignments(ctx); err != nil {
-		return err
+	for {
+		if err := m.readAssignments(ctx); err != nil {
+			return err
+		}
+		if err := m.keepMatches(ctx); !eventstore.IsWrongVersion(err) {
+			if err != nil {
+				return err
+			}
+			break
+		}
 	}
 	m.gate.open(beat)
 	signal(m.play)
@@ -144,7 +154,7 @@ func (m *Members) cameBack(e arena.MemberSeen, r eventstore.Recorded) {
 		case since >= beatEvery/2: // otherwise, it is a retry
 			other.missed++
 		}
-		if other.missed >= missedMost && now.Sub(other.at) >= gateTime {
+		if other.missed >= missedMost && m.began.Sub(other.at) >= gateTime {
 			delete(m.others, other.Member)
 			m.o.Logger.Warn("a member is gone", "member", other.Member, "host", other.Host)
 			signal(m.assign)

@@ -77,7 +77,7 @@ func (l *Log) checkLog(ctx context.Context, c *es.Client) error {
 	if newest.position == 0 {
 		return l.probe(ctx, c)
 	}
-	there, err := holds(ctx, c, newest)
+	there, err := holds(readAllWith(ctx, c), newest)
 	if err != nil {
 		return err
 	}
@@ -110,30 +110,71 @@ func (l *Log) judge(there bool) error {
 	return nil
 }
 
-// holds reports whether the log of a server contains an event at its position. A
-// scavenge may have removed the event. The read then returns a later event.
-func holds(ctx context.Context, c *es.Client, e seen) (bool, error) {
-	events, err := c.ReadAll(ctx, es.ReadAllOptions{Direction: es.Forwards, From: allPosition(e.position)}, 1)
-	if err == nil {
+// scanned is how many of the newest events holds compares with the known event.
+const scanned = 4096
+
+// readAll reads events of $all in one direction, at most limit events.
+type readAll func(direction es.Direction, from es.AllPosition, limit uint64) ([]eventstore.Recorded, error)
+
+func readAllWith(ctx context.Context, c *es.Client) readAll {
+	return func(direction es.Direction, from es.AllPosition, limit uint64) (list []eventstore.Recorded, err error) {
+		events, err := c.ReadAll(ctx, es.ReadAllOptions{Direction: direction, From: from}, limit)
+		if err != nil {
+			return nil, err
+		}
 		defer events.Close()
-		var first *es.ResolvedEvent
-		if first, err = events.Recv(); err == nil {
-			r := recorded(first.OriginalEvent())
-			return r.Position != e.position || r.ID == e.id, nil
+		for {
+			r, err := events.Recv()
+			if errors.Is(err, io.EOF) {
+				return list, nil
+			}
+			if err != nil {
+				return list, err
+			}
+			list = append(list, recorded(r.OriginalEvent()))
 		}
 	}
-	if errors.Is(err, io.EOF) || refusedPosition(err) {
+}
+
+// holds reports whether a log contains an event at its position. A scavenge may have
+// removed the event. The read then returns a later event.
+func holds(read readAll, e seen) (bool, error) {
+	events, err := read(es.Forwards, allPosition(e.position), 1)
+	switch {
+	case err == nil && len(events) == 0:
 		return false, nil
+	case err == nil:
+		return events[0].Position != e.position || events[0].ID == e.id, nil
+	}
+	switch status.Code(err) {
+	case codes.InvalidArgument, codes.OutOfRange: // no event begins at this position
+		return false, nil
+	case codes.Internal, codes.Unknown, codes.FailedPrecondition, codes.DataLoss:
+		return amongNewest(read, e, err)
 	}
 	return false, err
 }
 
-// refusedPosition reports whether the server refused to read at a position, because no
-// event is there.
-func refusedPosition(err error) bool {
-	switch status.Code(err) {
-	case codes.InvalidArgument, codes.OutOfRange, codes.Internal, codes.FailedPrecondition:
-		return true
+// amongNewest looks for an event among the newest events of a log, because the read at
+// the event's position failed with err. That error may mean that no event is at this
+// position, but also that the server has another problem. A problem is no loss, even if
+// it lasts. So amongNewest returns false only if it has read the events on both sides of
+// the position, or if the log ends before it. If it cannot tell, it returns err.
+func amongNewest(read readAll, e seen, err error) (bool, error) {
+	newest, failed := read(es.Backwards, es.End{}, scanned)
+	if failed != nil {
+		return false, err
 	}
-	return false
+	for _, r := range newest {
+		if r.Position == e.position {
+			return r.ID == e.id, nil
+		}
+		if r.Position < e.position {
+			return false, nil
+		}
+	}
+	if len(newest) < scanned { // this is the whole log
+		return false, nil
+	}
+	return false, err
 }
