@@ -91,7 +91,9 @@ func TestReadsDuringAnOutage(t *testing.T) {
 	ready := operators + "/ready"
 	first := callAll(t, []string{ready, operators + "/admin/status", operators + "/metrics", base + "/matches/" + m.ID, base + "/live/" + m.ID, base + "/ladder/standard/events"})
 	require.Equal(t, http.StatusServiceUnavailable, first[ready].status, first[ready].body)
-	eventually(t, "responses say how old they may be", func() bool { return callAll(t, []string{base + "/health"})[base+"/health"].header.Get(rest.HeaderStale) != "" })
+	eventually(t, "responses say how old they may be", func() bool {
+		return callAll(t, []string{base + "/health"})[base+"/health"].header.Get(rest.HeaderStale) != ""
+	})
 	served := []string{
 		"/matches/" + m.ID, "/live/" + m.ID, "/live", "/matches", "/leaderboard?mode=standard", "/leaderboard?mode=standard&at=2026-01-01T00:00:00Z", "/bots/" + bot + "/history", "/queue",
 		"/ladder/standard/checkpoint", "/log/standard/head", "/health",
