@@ -101,7 +101,7 @@ func (a *arena) newSeater(l *lease.Lease) *seater {
 	s.trials = a.newTrialPlayer(s, l)
 	s.assigner = assigner{a.player.members, a.secrets, l.Generation(), s.trials.runner.HoldsBack}
 	s.tick = matchmaker.New(matchmaker.Options{
-		Ladders: a.ladders, Directory: candidates{a.directory, a.signedLog, a.heads.kept}, Assigner: s.assigner, Pauser: a.notices, Tick: a.pace.Tick,
+		Ladders: a.ladders, Directory: candidates{a.directory, a.signedLog, a.heads}, Assigner: s.assigner, Pauser: a.notices, Tick: a.pace.Tick,
 		Logger: a.logger, Orders: orders{a.log, a.secrets}, Retired: a.secrets,
 		Rotation: a.rotation(),
 	})

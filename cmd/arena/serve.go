@@ -309,6 +309,9 @@ func (a *arena) openServers(context.Context) error {
 		return err
 	}
 	a.log.OnLoss(func() {
+		for _, r := range a.runners {
+			r.Doubt()
+		}
 		if a.player != nil {
 			a.player.members.Forget()
 			a.player.referee.Interrupt()
