@@ -30,6 +30,10 @@ func (m *Members) playAssigned(ctx context.Context) {
 		case <-m.play:
 		case <-ticker.C:
 		}
+		if err := m.readUnheard(ctx); err != nil && ctx.Err() == nil {
+			m.o.Logger.Warn("could not read the heartbeats of new members; retrying", "error", err)
+			signalAfter(ctx, m.play)
+		}
 		if m.gate.closed() != nil {
 			continue // opening the gate wakes this loop
 		}

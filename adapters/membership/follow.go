@@ -99,6 +99,21 @@ func (m *Members) readMembers(ctx context.Context) error {
 	return nil
 }
 
+// readUnheard reads the last heartbeats of members that got matches before this process
+// has heard of them. Otherwise, if such a member dies before its next heartbeat, this
+// process would begin to judge it only when it assigns its matches.
+func (m *Members) readUnheard(ctx context.Context) error {
+	m.mu.Lock()
+	unheard := slices.DeleteFunc(m.assigned.Members(), func(id string) bool { return m.heard[id].Type != "" })
+	m.mu.Unlock()
+	for _, id := range unheard {
+		if err := m.readMember(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // readMember reads the last event of another member.
 func (m *Members) readMember(ctx context.Context, id string) error {
 	if id == m.o.Member {

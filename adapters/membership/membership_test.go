@@ -141,8 +141,7 @@ func TestNextSeatingProcessContinuesTheMatches(t *testing.T) {
 		a.seats(1)
 		f.seat(numbered(6)...)
 		a.tick()
-		later(7 * time.Second) // b has heard a
-		a.stop()
+		a.stop() // before its second heartbeat
 		later(15 * time.Second)
 		b.seats(2)
 		require.Equal(t, numbered(6), b.Matches())
