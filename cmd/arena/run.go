@@ -116,7 +116,7 @@ func (a *arena) play(ctx context.Context) error {
 	if err := a.directory.CatchUp(ctx); err != nil {
 		if a.directory.runner.Err() != nil {
 			a.logger.Error("the arena seats no bots and plays no matches", "error", err)
-			return nil
+			return nil //nolint:nilerr // the arena still serves readers
 		}
 		return unlessStopped(ctx, err)
 	}
