@@ -55,7 +55,7 @@ func TestHandoverDoesNotWaitForSeating(t *testing.T) {
 				go func() {
 					ended <- a.takePart(ctx, func(ctx context.Context) (*seater, *lease.Lease, error) {
 						a.seating.Store(s)
-						time.Sleep(10 * time.Second) // until the arenas know each other
+						<-time.After(10 * time.Second) // until the arenas know each other
 						if err := s.assigner.Assign(ctx); err != nil || failure != nil {
 							return s, nil, errors.Join(err, failure)
 						}
@@ -64,12 +64,12 @@ func TestHandoverDoesNotWaitForSeating(t *testing.T) {
 						return s, nil, nil
 					})
 				}()
-				time.Sleep(11 * time.Second)
+				<-time.After(11 * time.Second)
 				if failure == nil {
 					require.EqualValues(t, 0, b.player.members.Handovers())
 					stop()
 				}
-				time.Sleep(handoverTime)
+				<-time.After(handoverTime)
 				synctest.Wait()
 				require.EqualValues(t, 1, b.player.members.Handovers())
 				require.Len(t, b.player.members.List(), 1)
@@ -97,7 +97,7 @@ func TestCopyOfADataFolderStops(t *testing.T) {
 					return nil, nil, nil
 				})
 			}()
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 		}
 		require.ErrorContains(t, <-ended, "copy of the data folder")
 		stop()
