@@ -186,7 +186,7 @@ func (m *Members) myself() arena.MemberSeen {
 // Run takes part until ctx ends: it sends heartbeats, follows the other members, and
 // passes the matches of this process to the referee. It retries while the log is
 // unavailable. It returns an error if another process with the same id started before
-// this one and is alive.
+// this one and is alive. The matches then belong to that process.
 func (m *Members) Run(ctx context.Context, r Referee) error {
 	ctx, reject := context.WithCancelCause(ctx)
 	defer reject(nil)
@@ -218,14 +218,9 @@ func (m *Members) Forget() {
 }
 
 // Leave tells the other members that this process has stopped its matches. Call it after
-// Run has returned. After that, Assign gives the matches of this process to others. If Run
-// has returned an error, Leave does nothing, because the matches belong to the other
-// process with the same id.
+// Run has returned nil. After that, Assign gives the matches of this process to others.
 func (m *Members) Leave(ctx context.Context) error {
 	m.gate.close()
-	if m.mayTakePart() != nil {
-		return nil
-	}
 	m.mu.Lock()
 	m.left = true
 	m.mu.Unlock()

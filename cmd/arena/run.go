@@ -114,11 +114,10 @@ func (a *arena) shutDown(ctx context.Context) {
 // current URLs.
 func (a *arena) play(ctx context.Context) error {
 	if err := a.directory.CatchUp(ctx); err != nil {
-		if a.directory.runner.Err() != nil {
-			a.logger.Error("the arena seats no bots and plays no matches", "error", err)
-			return nil //nolint:nilerr // the arena still serves readers
+		if stopped := a.directory.runner.Err(); stopped != nil {
+			a.logger.Error("the arena seats no bots and plays no matches", "error", stopped)
 		}
-		return unlessStopped(ctx, err)
+		return unlessStopped(ctx, unlessItStopped(a.directory.runner, err))
 	}
 	return a.takePart(ctx, a.seat)
 }
@@ -147,31 +146,35 @@ func (a *arena) takePart(ctx context.Context, seat func(context.Context) (*seate
 }
 
 // playUntilLeft plays the matches that are assigned to this process until ctx ends. If this
-// process may no longer take part, playUntilLeft calls end. Then it stops the matches and
-// hands them over to other processes. If this process seats, it assigns its matches to
-// others itself. It does not wait long for slow connections to bots: once the other
-// processes have claimed the matches, this process cannot append to them.
+// process may no longer take part, playUntilLeft calls end, and leaves the matches to the
+// other process with the same id. Otherwise, it hands them over.
 func (a *arena) playUntilLeft(ctx context.Context, end func()) error {
 	stopped := make(chan error, 1) // receives a value once the matches have stopped
 	context.AfterFunc(ctx, func() { stopped <- a.stopMatches(ctx) })
 	err := a.player.members.Run(ctx, a.player.referee)
 	end()
-	waiting := stopped
+	if err == nil {
+		err = a.handOver(ctx, stopped)
+	}
+	return errors.Join(err, <-stopped)
+}
+
+// handOver hands the matches over to other processes. If this process seats, it assigns
+// its matches to others itself. It does not wait long for slow connections to bots: once
+// the other processes have claimed the matches, this process cannot append to them.
+func (a *arena) handOver(ctx context.Context, stopped chan error) error {
 	select {
-	case stop := <-stopped:
-		err, waiting = errors.Join(err, stop), nil
+	case err := <-stopped:
+		stopped <- err
 	case <-time.After(handoverTime):
 	}
-	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
-	err = errors.Join(err, a.player.members.Leave(stop))
+	err := a.player.members.Leave(ctx)
 	if s := a.seating.Load(); s != nil {
-		if err := s.assigner.Assign(stop); err != nil {
+		if err := s.assigner.Assign(ctx); err != nil {
 			a.logger.Warn("could not hand the matches over at once", "error", err)
 		}
-	}
-	if waiting != nil {
-		err = errors.Join(err, <-waiting)
 	}
 	return err
 }
