@@ -11,6 +11,7 @@ package membership
 import (
 	"context"
 	"log/slog"
+	"runtime/pprof"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -152,9 +153,9 @@ func (m *Members) Run(ctx context.Context, r Referee) {
 	m.referee = r
 	m.mu.Unlock()
 	var all sync.WaitGroup
-	all.Go(func() { m.follow(ctx) })
-	all.Go(func() { m.beat(ctx) })
-	all.Go(func() { m.playAssigned(ctx) })
+	for part, run := range map[string]func(context.Context){"members": m.follow, "heartbeats": m.beat, "assignments": m.playAssigned} {
+		all.Go(func() { pprof.Do(ctx, pprof.Labels("part", part), run) })
+	}
 	all.Wait()
 }
 
