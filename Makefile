@@ -11,7 +11,7 @@ export CGO_ENABLED := 0
 RACE := $(patsubst %,./%/...,$(filter-out adapters/web,$(wildcard adapters/*))) ./eventstore/... ./projections/... ./domain/tournament/... ./domain/search/... ./cmd/arena/listen/... ./cmd/arena/practice/view/...
 # SLOW lists the packages whose tests take longest, the slowest first. They start first,
 # so that no other package has to wait for them at the end.
-SLOW := ./cmd/arena ./domain/audit ./adapters/api ./adapters/web ./eventstore/node ./eventstore/esdb ./adapters/referee
+SLOW := $(addprefix ./,cmd/arena adapters/web eventstore/node cmd/arena/practice eventstore/esdb cmd/arena/practice/conformance eventstore/logtest/outage domain/audit adapters/referee adapters/api cmd/arena/verify adapters/botwire)
 
 .PHONY: help
 help: ## list the targets

@@ -49,6 +49,9 @@ type Player interface {
 	Running() (matches int, plays bool)
 	// Seats reports whether this process seats tables.
 	Seats() bool
+	// Shared returns how the processes that play share the matches. It is the zero value
+	// if this process does not play.
+	Shared() Shared
 	// WithSeatingPaused pauses seating in this process, calls f, and resumes seating.
 	// After that, seating takes into account the events that f has stored.
 	WithSeatingPaused(f func())
@@ -57,6 +60,25 @@ type Player interface {
 	Abort(ctx context.Context, matchID, reason, request string) error
 	// Rotate creates a seed key for new tables and retires the others.
 	Rotate(ctx context.Context, reason string, m eventstore.Metadata) (Rotation, error)
+}
+
+// Shared says how the processes that play share the matches, as one of them sees it.
+type Shared struct {
+	Member        string   `json:"member,omitempty"`  // the id of this process among the members
+	Members       []Member `json:"members,omitempty"` // the processes that play, sorted by id
+	Handovers     uint64   `json:"handovers"`         // how many matches this process has taken over
+	FencedAppends uint64   `json:"fencedAppends"`     // how many of its appends the log rejected because another process had taken over the match
+}
+
+// Member is a process that plays.
+type Member struct {
+	ID              string    `json:"id"`
+	Host            string    `json:"host"`
+	Since           time.Time `json:"since"`           // when the responding process first saw this member, or saw it start again
+	Running         int       `json:"running"`         // matches, at its last heartbeat
+	MaxMatches      int       `json:"maxMatches"`      // its --max-matches
+	Free            int       `json:"free"`            // how many more matches it can take
+	MissingSeedKeys []string  `json:"missingSeedKeys"` // ids of the secret seed keys that it lacks; it gets no match that needs them
 }
 
 // Rotation lists the ids of the changed seed keys.
@@ -68,8 +90,9 @@ type Rotation struct {
 // Options configure a Server. All fields except Outage are required.
 type Options struct {
 	// Outage returns how long the log has been unavailable, or 0 if it is available, and
-	// what has stopped because of that. The status then does not wait for the log.
-	Outage    func() (since time.Duration, stopped string)
+	// what has stopped because of that. The status then does not wait for the log. If a
+	// call has waited in vain, atLeast is how long.
+	Outage    func(atLeast time.Duration) (since time.Duration, stopped string)
 	Log       eventstore.Log
 	Accounts  Accounts
 	Directory Directory

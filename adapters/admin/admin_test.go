@@ -77,9 +77,26 @@ func (f *fixture) Wait(_ context.Context, p eventstore.Position) error {
 	return nil
 }
 
-func (f *fixture) Running() (int, bool) { return 3, f.plays }
+func (f *fixture) Running() (int, bool) {
+	if !f.plays {
+		return 0, false
+	}
+	return 3, true
+}
 
 func (f *fixture) Seats() bool { return f.plays }
+
+func (f *fixture) Shared() admin.Shared {
+	if !f.plays {
+		return admin.Shared{}
+	}
+	return admin.Shared{Member: "m1", Handovers: 4, FencedAppends: 1, Members: []admin.Member{
+		{ID: "m1", Host: "one", Since: seen, Running: 3, MaxMatches: 8, Free: 5, MissingSeedKeys: []string{"k0"}},
+	}}
+}
+
+// seen is when the fixture first saw its member.
+var seen = time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC)
 
 func (f *fixture) WithSeatingPaused(run func()) { f.paused++; run() }
 
@@ -229,11 +246,24 @@ func TestRotateSeedKey(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	f := newFixture(t)
-	encoded, err := eventstore.Encode(arena.SeedKeyAdded{ID: "k1"}, eventstore.Metadata{At: time.Now()})
-	require.NoError(t, err)
-	_, err = f.log.Append(t.Context(), arena.KeysStream, eventstore.NoStream, encoded)
-	require.NoError(t, err)
-	require.Equal(t, map[string]any{"plays": true, "seats": true, "running": 3.0, "draining": false, "seedKey": "k1"}, f.call(http.MethodGet, "/admin/status", "").body)
+	store := func(stream eventstore.StreamID, expected eventstore.Expected, e arena.Event) {
+		encoded, err := eventstore.Encode(e, eventstore.Metadata{At: seen})
+		require.NoError(t, err)
+		_, err = f.log.Append(t.Context(), stream, expected, encoded)
+		require.NoError(t, err)
+	}
+	store(arena.KeysStream, eventstore.NoStream, arena.SeedKeyAdded{ID: "k1"})
+	require.NotContains(t, f.call(http.MethodGet, "/admin/status", "").Body.String(), "lease", "nobody has it")
+	store(arena.PlayerStream, eventstore.NoStream, arena.PlayerRenewed{Holder: "m2", Generation: 7, Host: "two"})
+	require.JSONEq(t, `{"plays":true,"seats":true,"running":3,"draining":false,"seedKey":"k1",
+		"lease":{"member":"m2","host":"two","generation":7,"renewed":"2026-11-26T08:00:00Z"},
+		"member":"m1","handovers":4,"fencedAppends":1,
+		"members":[{"id":"m1","host":"one","since":"2026-11-26T08:00:00Z","running":3,"maxMatches":8,"free":5,"missingSeedKeys":["k0"]}]}`,
+		f.call(http.MethodGet, "/admin/status", "").Body.String())
+	store(arena.PlayerStream, eventstore.At(0), arena.PlayerReleased{Holder: "m2", Generation: 7, Host: "two"})
+	f.plays = false
+	require.JSONEq(t, `{"plays":false,"seats":false,"running":0,"draining":false,"seedKey":"k1","handovers":0,"fencedAppends":0}`,
+		f.call(http.MethodGet, "/admin/status", "").Body.String())
 }
 
 func TestInvalidOrderIsRefusedAndStoresNothing(t *testing.T) {
@@ -345,12 +375,12 @@ func TestOrdersDuringOutage(t *testing.T) {
 func TestStatusDuringOutage(t *testing.T) {
 	s := admin.New(admin.Options{
 		Log: unreadableLog{}, Player: fakePlayer{}, Logger: slog.New(slog.DiscardHandler),
-		Outage: func() (time.Duration, string) { return 1234 * time.Millisecond, "nobody is seated" },
+		Outage: func(time.Duration) (time.Duration, string) { return 1234 * time.Millisecond, "nobody is seated" },
 	})
 	a := httptest.NewRecorder()
 	s.Handler().ServeHTTP(a, httptest.NewRequest(http.MethodGet, "/admin/status", http.NoBody))
 	require.Equal(t, http.StatusOK, a.Code, a.Body.String())
-	require.JSONEq(t, `{"plays":true,"seats":true,"running":2,"draining":false,"seedKey":"","logUnavailableSeconds":1.2,"stopped":"nobody is seated"}`, a.Body.String())
+	require.JSONEq(t, `{"plays":true,"seats":true,"running":2,"draining":false,"seedKey":"","handovers":2,"fencedAppends":0,"logUnavailableSeconds":1.2,"stopped":"nobody is seated"}`, a.Body.String())
 }
 
 // unreadableLog is a log on which any call panics.
@@ -360,6 +390,8 @@ type unreadableLog struct{ eventstore.Log }
 type fakePlayer struct{ admin.Player }
 
 func (fakePlayer) Running() (int, bool) { return 2, true }
+
+func (fakePlayer) Shared() admin.Shared { return admin.Shared{Handovers: 2} }
 func (fakePlayer) Seats() bool          { return true }
 
 // If an internal error occurs, the response contains only the id of the request. The

@@ -181,6 +181,8 @@ type Status struct {
 	Reason   string     `json:"reason,omitempty"` // the reason for the last drain or undrain
 	Since    *time.Time `json:"since,omitempty"`  // the time of that order
 	SeedKey  string     `json:"seedKey"`          // id of the seed key for new tables; empty during an outage
+	Lease    *Holder    `json:"lease,omitempty"`  // who has the right to seat tables; absent if nobody has it, and during an outage
+	Shared
 
 	// During an outage of the log, these fields are set, and the fields that are read from
 	// the log are not.
@@ -188,34 +190,84 @@ type Status struct {
 	Stopped               string  `json:"stopped,omitempty"`               // what has stopped because of that
 }
 
+// Holder is the process that has the right to seat tables.
+type Holder struct {
+	Member     string    `json:"member"`     // its id among the members
+	Host       string    `json:"host"`       // the name of its machine
+	Generation uint64    `json:"generation"` // counts how often the right was claimed
+	Renewed    time.Time `json:"renewed"`    // when it last renewed the right, by its own clock
+}
+
+var leases = eventstore.Kind[arena.Player, arena.Event]{Decode: arena.DecodePlayer, Evolve: arena.EvolvePlayer}
+
 var keys = eventstore.Kind[arena.Keys, arena.Event]{Decode: arena.DecodeKeys, Evolve: arena.EvolveKeys}
 
+// statusTime limits how long the status waits for the log.
+const statusTime = 3 * time.Second
+
+// status waits for the log only while the log is available.
 func (s *Server) status(ctx context.Context) (Status, error) {
-	if s.Outage != nil {
-		if since, stopped := s.Outage(); since > 0 {
-			status := Status{LogUnavailableSeconds: since.Round(time.Second / 10).Seconds(), Stopped: stopped}
-			status.Running, status.Plays = s.Player.Running()
-			status.Seats = s.Player.Seats()
-			return status, nil
-		}
+	status, out := s.outageStatus(0)
+	if out {
+		return status, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, statusTime)
+	defer cancel()
+	status, err := s.statusFromLog(ctx)
+	if err != nil {
+		if during, out := s.outageStatus(statusTime); out && table.Of(err).Code == "log_unavailable" {
+			return during, nil
+		}
+		return status, err
+	}
+	s.addOwnState(&status)
+	return status, nil
+}
+
+// outageStatus returns the status while the log is unavailable. It returns false if the
+// log is available.
+func (s *Server) outageStatus(atLeast time.Duration) (status Status, out bool) {
+	if s.Outage == nil {
+		return status, false
+	}
+	since, stopped := s.Outage(atLeast)
+	if since == 0 {
+		return status, false
+	}
+	status = Status{LogUnavailableSeconds: since.Round(time.Second / 10).Seconds(), Stopped: stopped}
+	s.addOwnState(&status)
+	return status, true
+}
+
+func (s *Server) statusFromLog(ctx context.Context) (status Status, err error) {
 	o, err := Operations(ctx, s.Log)
 	if err != nil {
-		return Status{}, err
+		return status, err
 	}
 	k, _, err := keys.Load(ctx, s.Log, arena.KeysStream, arena.Keys{})
 	if err != nil {
-		return Status{}, err
+		return status, err
 	}
-	status := Status{Draining: o.Draining, Reason: o.Reason}
+	p, _, err := leases.Load(ctx, s.Log, arena.PlayerStream, arena.Player{})
+	if err != nil {
+		return status, err
+	}
+	seedKey, _ := k.CurrentSeed()
+	status = Status{Draining: o.Draining, Reason: o.Reason, SeedKey: seedKey.ID}
 	if !o.Since.IsZero() {
 		status.Since = &o.Since
 	}
+	if p.Playing {
+		status.Lease = &Holder{Member: p.Holder, Host: p.Host, Generation: p.Generation, Renewed: p.At}
+	}
+	return status, nil
+}
+
+// addOwnState adds what this process knows without the log.
+func (s *Server) addOwnState(status *Status) {
 	status.Running, status.Plays = s.Player.Running()
 	status.Seats = s.Player.Seats()
-	seedKey, _ := k.CurrentSeed()
-	status.SeedKey = seedKey.ID
-	return status, nil
+	status.Shared = s.Player.Shared()
 }
 
 // Operations reads the operators' orders for the whole arena from the log. Each

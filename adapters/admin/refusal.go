@@ -38,6 +38,7 @@ var table = problem.Table{
 	{Err: ErrNotPlaying, Status: http.StatusConflict, Code: "not_playing"},
 	{Err: ErrNotSeating, Status: http.StatusConflict, Code: "not_seating"},
 	{Err: eventstore.ErrUnavailable, Status: http.StatusServiceUnavailable, Code: "log_unavailable"},
+	{Err: eventstore.ErrEventsLost, Status: http.StatusServiceUnavailable, Code: "log_unavailable"},
 	{Err: context.DeadlineExceeded, Status: http.StatusServiceUnavailable, Code: "log_unavailable"},
 }
 

@@ -5,6 +5,7 @@
 package housebot
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"crypto/hmac"
@@ -146,12 +147,17 @@ func (s *server) play(w http.ResponseWriter, r *http.Request) {
 	defer conn.CloseNow()
 	conn.SetReadLimit(maxRequest)
 	player := newPlayer(s.Name, s.Seed, id)
+	var frame bytes.Buffer // reused, because the library reads a large message in one piece only into a large buffer
 	for {
-		_, frame, err := conn.Read(r.Context())
+		_, message, err := conn.Reader(r.Context())
 		if err != nil {
 			return
 		}
-		if err := s.reply(r.Context(), conn, player, frame); err != nil {
+		frame.Reset()
+		if _, err := frame.ReadFrom(message); err != nil {
+			return
+		}
+		if err := s.reply(r.Context(), conn, player, frame.Bytes()); err != nil {
 			s.Logger.Warn("could not answer a decision request", "match", id, "error", err)
 			return
 		}
@@ -163,12 +169,14 @@ func (s *server) reply(ctx context.Context, conn *websocket.Conn, player *Player
 	if err != nil {
 		return err
 	}
-	think := time.NewTimer(min(s.Think, time.Duration(req.DeadlineMs)*time.Millisecond/2))
-	defer think.Stop()
-	select {
-	case <-think.C:
-	case <-ctx.Done():
-		return ctx.Err()
+	if s.Think > 0 {
+		think := time.NewTimer(min(s.Think, time.Duration(req.DeadlineMs)*time.Millisecond/2))
+		defer think.Stop()
+		select {
+		case <-think.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	return conn.Write(ctx, websocket.MessageText, answer)
 }
@@ -198,8 +206,12 @@ func (p *Player) Answer(frame []byte) ([]byte, error) {
 }
 
 func (p *Player) answer(frame []byte) (req match.Request, answer []byte, err error) {
-	if err := json.Unmarshal(frame, &req); err != nil {
-		return req, nil, fmt.Errorf("decode the request: %w", err)
+	req, ok := match.ScanRequest(frame)
+	if !ok {
+		req = match.Request{}
+		if err := json.Unmarshal(frame, &req); err != nil {
+			return req, nil, fmt.Errorf("decode the request: %w", err)
+		}
 	}
 	return req, p.AnswerRequest(&req), nil
 }

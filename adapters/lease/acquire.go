@@ -17,15 +17,21 @@ type observation struct {
 	at       time.Time // the end of the read
 }
 
+// sameEvent reports whether two observations saw the same event. If the log has lost
+// events, another event may have the same revision.
+func (o observation) sameEvent(other observation) bool {
+	return o.revision == other.revision && o.player.Generation == other.player.Generation && o.player.At.Equal(other.player.At)
+}
+
 // acquire claims the lease immediately if no other process holds it. Otherwise, acquire
 // watches the other holder's lease until it has not changed for Length. It retries
-// while the log is unavailable.
+// while the log is unavailable, and if the log has lost events.
 func (l *Lease) acquire(ctx context.Context) error {
 	var first observation // the first one of the stream's last event
 	for seen := false; ; {
 		now, err := l.observe(ctx)
 		if err == nil {
-			if !seen || now.revision != first.revision {
+			if !seen || !now.sameEvent(first) {
 				first, seen = now, true
 			}
 			err = l.tryToClaim(ctx, now, time.Since(first.at) >= Length)
@@ -39,7 +45,7 @@ func (l *Lease) acquire(ctx context.Context) error {
 			return errors.Join(ctx.Err(), err)
 		case errors.As(err, &held):
 			wait = min(retryAfter, max(0, Length-time.Since(first.at)))
-		case eventstore.IsWrongVersion(err), errors.Is(err, eventstore.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+		case eventstore.IsWrongVersion(err), errors.Is(err, eventstore.ErrUnavailable), errors.Is(err, eventstore.ErrEventsLost), errors.Is(err, context.DeadlineExceeded):
 		default:
 			return err
 		}
@@ -81,7 +87,7 @@ func (l *Lease) claim(ctx context.Context, seen observation, events []arena.Even
 	if _, _, err := kind.Append(ctx, l.log, arena.PlayerStream, seen.revision, l.metadata(), seen.player, events); err != nil {
 		return fmt.Errorf("claim the lease: %w", err)
 	}
-	l.renewed = start
+	l.renewedAt(start)
 	l.generation = seen.player.Generation + 1
 	return nil
 }

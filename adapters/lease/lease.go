@@ -53,7 +53,9 @@ type Lease struct {
 	folder     *Folder
 	generation uint64 // the generation of this claim; set once, by Acquire
 
-	renewed time.Time // start of the last stored write; owned by renewLoop after Acquire
+	mu      sync.Mutex    // guards the fields below
+	renewed time.Time     // start of the last stored write
+	again   chan struct{} // closed, and replaced, by each renewal
 
 	stop    context.CancelFunc // ends renewLoop
 	loop    sync.WaitGroup     // waits for renewLoop
@@ -70,7 +72,7 @@ type Lease struct {
 // holder releases it or has not renewed it for Length. While the log is unavailable,
 // Acquire waits for it. ctx applies only to Acquire, not to the lease.
 func Acquire(ctx context.Context, log eventstore.Log, folder *Folder) (*Lease, error) {
-	l := &Lease{log: log, folder: folder}
+	l := &Lease{log: log, folder: folder, again: make(chan struct{})}
 	if err := l.acquire(ctx); err != nil {
 		return nil, err
 	}
@@ -92,8 +94,21 @@ func (l *Lease) Generation() uint64 { return l.generation }
 func (l *Lease) Lost() <-chan struct{} { return l.held.Done() }
 
 // Err returns nil until the channel Lost is closed. After that, it returns the reason:
-// arena.ErrNotPlaying or ErrUnrenewed.
+// arena.ErrNotSeating or ErrUnrenewed.
 func (l *Lease) Err() error { return context.Cause(l.held) }
+
+// Gate returns nil while the lease has been renewed in time. Otherwise, for example after
+// this process was paused, it returns a channel that is closed by the next renewal. If
+// another process has taken the lease meanwhile, the channel stays open. So nothing that
+// waits for the gate happens under a lease that this process no longer has.
+func (l *Lease) Gate() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Until(l.renewed.Add(Length)) > 0 {
+		return nil
+	}
+	return l.again
+}
 
 // Release gives up the lease, so that another process may seat immediately. Call it
 // after everything that seats has stopped. If the lease is lost, Release does nothing.

@@ -12,6 +12,7 @@ import (
 // The type faulty is a log with a bad connection.
 type faulty struct {
 	eventstore.Log
+	losing    atomic.Int64 // number of calls that will fail because the log has lost events
 	away      atomic.Bool  // if true, every call fails immediately
 	hung      atomic.Bool  // if true, every call lasts until its context ends
 	lostAcks  atomic.Int64 // number of appends that will be stored but return an error
@@ -20,6 +21,8 @@ type faulty struct {
 
 func (f *faulty) fault(ctx context.Context) error {
 	switch {
+	case f.losing.Add(-1) >= 0:
+		return eventstore.ErrEventsLost
 	case f.hung.Load():
 		<-ctx.Done()
 		return eventstore.ErrUnavailable

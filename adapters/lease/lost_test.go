@@ -89,7 +89,9 @@ func TestPausedProcessLearnsThatItWasReplaced(t *testing.T) {
 		next := acquire(t, log, t.TempDir())
 		pass(time.Minute)
 		require.True(t, isLost(paused))
-		require.ErrorIs(t, paused.Err(), arena.ErrNotPlaying)
+		require.ErrorIs(t, paused.Err(), arena.ErrNotSeating)
+		require.NotNil(t, paused.Gate(), "the gate stays closed")
+		require.Nil(t, next.Gate())
 		require.False(t, isLost(next))
 
 		release(t, paused) // has no effect on the new holder
@@ -105,8 +107,14 @@ func TestPausedProcessContinuesIfNobodyReplacedIt(t *testing.T) {
 		log := &faulty{Log: memory.New()}
 		l := acquire(t, log, t.TempDir())
 		log.pauseNext.Store(int64(time.Hour))
+		require.Nil(t, l.Gate())
+		pass(time.Minute)
+		closed := l.Gate()
+		require.NotNil(t, closed, "another process may have taken the lease")
 		pass(2 * time.Hour)
 		require.False(t, isLost(l))
+		<-closed
+		require.Nil(t, l.Gate())
 		e, _ := last(t, log)
 		require.Equal(t, arena.PlayerRenewed{Holder: l.folder.ID, Generation: 1, Host: e.(arena.PlayerRenewed).Host}, e)
 		release(t, l)

@@ -11,7 +11,7 @@ import (
 
 // renewLoop renews the lease until ctx ends or the lease is lost.
 func (l *Lease) renewLoop(ctx context.Context) {
-	timer := time.NewTimer(time.Until(l.renewed.Add(renewEvery)))
+	timer := time.NewTimer(l.untilNext())
 	defer timer.Stop()
 	var last error // the error of the latest attempt to renew
 	for {
@@ -26,13 +26,13 @@ func (l *Lease) renewLoop(ctx context.Context) {
 		}
 		last = l.renew(ctx)
 		switch {
-		case errors.Is(last, arena.ErrNotPlaying):
+		case errors.Is(last, arena.ErrNotSeating):
 			l.lose(last)
 			return
 		case last != nil:
 			timer.Reset(min(retryAfter, max(0, l.left())))
 		default:
-			timer.Reset(time.Until(l.renewed.Add(renewEvery)))
+			timer.Reset(l.untilNext())
 		}
 	}
 }
@@ -51,10 +51,26 @@ func (l *Lease) renew(ctx context.Context) error {
 	defer cancel()
 	err := l.handle(ctx, arena.Player.Renew)
 	if err == nil {
-		l.renewed = start
+		l.renewedAt(start)
 	}
 	return err
 }
 
+// renewedAt opens the gate after a write that was stored.
+func (l *Lease) renewedAt(start time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.renewed = start
+	close(l.again)
+	l.again = make(chan struct{})
+}
+
+// untilNext returns the time until the next renewal.
+func (l *Lease) untilNext() time.Duration { return l.left() - Length + renewEvery }
+
 // The method left() returns the time until the lease expires.
-func (l *Lease) left() time.Duration { return time.Until(l.renewed.Add(Length)) }
+func (l *Lease) left() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Until(l.renewed.Add(Length))
+}

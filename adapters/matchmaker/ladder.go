@@ -79,9 +79,9 @@ func (l *Ladder) Mode() string { return l.options.Mode }
 
 // Seat stores the tables of one tick and returns their number. If most is not 0, Seat
 // stores at most that many tables. If Seat returns an error, it may already have stored
-// some tables, which Unfinished lists too. With a beacon, Seat gives up when the tables' round appears, because it must not store
-// tables whose seeds are already known. The log may still store an append after Seat
-// has given up.
+// some tables, which Unfinished lists too. With a beacon, Seat gives up when the tables'
+// round appears, because it must not store tables whose seeds are already known. The log
+// may still store an append after Seat has given up.
 func (l *Ladder) Seat(ctx context.Context, candidates []ladder.Candidate, now time.Time, most int) (tables int, err error) {
 	now = now.UTC().Truncate(time.Millisecond) // as TablesSeated stores it, so that anyone can derive the same round
 	tick := ladder.Tick{Now: now, Rest: l.options.Rest, PlatformKey: l.options.PlatformKey, Tables: most}
@@ -123,6 +123,15 @@ func (l *Ladder) Void(ctx context.Context, matchID, why string) error {
 		return state.Void(matchID, why)
 	})
 	return err
+}
+
+// Finished reports whether a match has been rated or voided.
+func (l *Ladder) Finished(ctx context.Context, matchID string) (finished bool, err error) {
+	err = l.read(ctx, func(state ladder.Ladder) {
+		_, unfinished := state.Seating(matchID)
+		finished = !unfinished
+	})
+	return finished, err
 }
 
 // Absentees lists the candidates that have missed their matches for a week.

@@ -2,7 +2,9 @@ package membership_test
 
 import (
 	"context"
+	"iter"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,6 +75,34 @@ func TestNewProcessGetsNewMatches(t *testing.T) {
 	})
 }
 
+// A process that cannot start matches gets no new ones, but it keeps those that it has. It
+// is the last choice for the matches of a process that dies.
+func TestProcessThatCannotStartMatches(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		a, b := f.start("a", 10), f.start("b", 10)
+		a.seats(1)
+		f.seat(numbered(4)...)
+		a.tick()
+		mine := b.Matches()
+		require.Len(t, mine, 2)
+		b.setMaxMatches(0)
+		later(6 * time.Second)
+		require.Equal(t, 8, a.Free("k1"))
+		f.seat("x", "y", "z")
+		a.tick()
+		require.Equal(t, mine, b.Matches())
+		b.setMaxMatches(10)
+		later(5 * time.Second)
+		require.Equal(t, 13, a.Free("k1"))
+		f.seat("new")
+		a.tick()
+		require.Contains(t, b.Matches(), "new")
+
+		a.setMaxMatches(0)
+		require.Equal(t, 7, a.Free("k1"), "at once")
+	})
+}
+
 // A process dies at any time after its last heartbeat. Its matches go to the others 10
 // to 15 s after that heartbeat, and each of them to only one process.
 func TestMatchesOfADeadProcessContinue(t *testing.T) {
@@ -111,6 +141,7 @@ func TestNextSeatingProcessContinuesTheMatches(t *testing.T) {
 		a.seats(1)
 		f.seat(numbered(6)...)
 		a.tick()
+		later(7 * time.Second) // b has heard a
 		a.stop()
 		later(15 * time.Second)
 		b.seats(2)
@@ -121,7 +152,7 @@ func TestNextSeatingProcessContinuesTheMatches(t *testing.T) {
 		require.Empty(t, a.Matches())
 		a.generation = 1
 		f.seat("new")
-		require.ErrorIs(t, a.divide(f.t.Context()), arena.ErrNotPlaying, "its lease was replaced")
+		require.ErrorIs(t, a.divide(f.t.Context()), arena.ErrNotSeating, "its lease was replaced")
 		b.tick()
 		require.Equal(t, []string{"new"}, a.Matches())
 	})
@@ -142,8 +173,57 @@ func TestRestartContinuesItsMatches(t *testing.T) {
 		b = f.start("b", 10)
 		require.Equal(t, mine, b.Matches())
 		later(time.Minute)
-		require.Equal(t, 1, f.stored("MatchesAssigned"))
-		require.Zero(t, b.Handovers())
+		require.Equal(t, 2, f.stored("MatchesAssigned"), "it stores the assignments again before it calls bots")
+		require.Zero(t, a.Handovers()+b.Handovers())
+	})
+}
+
+// A data folder was copied, so two processes have the same id. The one that started later
+// stops. It leaves the matches to the other one.
+func TestProcessWithTheIDOfAnotherOneStops(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		a := f.start("a", 10)
+		c := f.start("c", 10)
+		later(6 * time.Second) // c has heard a
+		c.seats(1)
+		f.seat(numbered(4)...)
+		c.tick()
+		mine := a.Matches()
+		require.Len(t, mine, 2)
+		later(1500 * time.Millisecond)
+		copied := f.start("a", 10)
+		copied.generation = 2
+		f.until(16*time.Second, "the later one stops", func() bool { return copied.ended.Load() != nil })
+		require.ErrorContains(t, *copied.ended.Load(), "copy of the data folder")
+		require.False(t, copied.mayCallBots())
+		require.NoError(t, copied.Leave(f.t.Context()))
+		require.ErrorContains(t, copied.divide(f.t.Context()), "copy of the data folder")
+		later(time.Minute)
+		require.Nil(t, a.ended.Load())
+		require.Equal(t, mine, a.Matches())
+		require.Len(t, c.List(), 2)
+		require.Zero(t, c.Handovers())
+		require.Contains(t, a.lines.String(), "copy of this data folder")
+	})
+}
+
+// The last heartbeat of a process that was killed arrives after the process has started
+// again. That is no reason to stop.
+func TestLateHeartbeatOfThePreviousStart(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		a := f.start("a", 10)
+		later(2 * time.Second)
+		thaw := a.log.freeze()
+		later(4 * time.Second)
+		b := f.start("a", 10)
+		stopped := make(chan struct{})
+		go func() { defer close(stopped); a.stop() }()
+		later(4 * time.Second)
+		thaw()
+		<-stopped
+		later(time.Minute)
+		require.Nil(t, b.ended.Load())
+		require.True(t, b.mayCallBots())
 	})
 }
 
@@ -163,6 +243,81 @@ func TestUnknownMemberIsJudgedLikeOthers(t *testing.T) {
 		took := f.until(time.Minute, "the matches continue", func() bool { return len(b.Matches()) == 2 })
 		require.GreaterOrEqual(t, took, 10*time.Second)
 		require.LessOrEqual(t, took, 16*time.Second)
+	})
+}
+
+// headless is a log whose first read of its end fails. So a new process subscribes late.
+type headless struct {
+	eventstore.Log
+	failed atomic.Bool
+}
+
+func (l *headless) ReadAll(ctx context.Context, from eventstore.Position, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
+	if l.failed.CompareAndSwap(false, true) {
+		return func(yield func(eventstore.Recorded, error) bool) {
+			yield(eventstore.Recorded{}, eventstore.ErrUnavailable)
+		}
+	}
+	return l.Log.ReadAll(ctx, from, opt)
+}
+
+// The process that seats is killed, starts again at once, and assigns matches before it
+// follows the others. It does not take the matches of those that are alive.
+func TestNewProcessAssignsBeforeItFollows(t *testing.T) {
+	for name, matches := range map[string]func(a, b, c *process) []string{
+		"all members": func(_, b, c *process) []string { return append(b.Matches(), c.Matches()...) },
+		"a member that left": func(a, b, c *process) []string {
+			c.stop()
+			require.NoError(c.f.t, c.Leave(c.f.t.Context()))
+			return b.Matches()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withFixture(t, func(f *fixture) {
+				a, b, c := f.start("a", 10), f.start("b", 10), f.start("c", 10)
+				a.seats(1)
+				f.seat(numbered(9)...)
+				a.tick()
+				later(7 * time.Second)
+				a.stop()
+				mine, alive := a.Matches(), matches(a, b, c)
+				a = f.startOn(&headless{Log: f.log}, "a", 10)
+				a.seats(2)
+				f.seat("new")
+				a.tick()
+				require.Subset(t, append(b.Matches(), c.Matches()...), alive)
+				require.Subset(t, a.Matches(), mine)
+				later(time.Minute)
+				require.Subset(t, append(b.Matches(), c.Matches()...), alive)
+				require.NotContains(t, a.lines.String(), "a member is gone")
+			})
+		})
+	}
+}
+
+// A member is gone, but nobody can play its match. A new subscription does not revive it.
+func TestNewSubscriptionRevivesNobody(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		a, b := f.start("a", 10), f.start("b", 10)
+		a.seats(1)
+		f.seat(numbered(4)...)
+		a.tick()
+		b.setKeys("k1", "k2")
+		a.setKeys("k0")
+		later(7 * time.Second)
+		b.stop()
+		f.until(time.Minute, "it is gone", func() bool { return len(a.List()) == 1 })
+		a.Forget() // subscribes again, as after a silent subscription
+		later(2 * time.Second)
+		require.Len(t, a.List(), 2, "after a loss, nothing is known about the others")
+		f.until(time.Minute, "it is gone", func() bool { return len(a.List()) == 1 })
+		a.log.silent.Store(true)
+		f.until(time.Minute, "the subscription is replaced", func() bool { return !a.log.silent.Load() })
+		later(time.Second)
+		a.tick()
+		require.Len(t, a.List(), 1)
+		f.start("b", 10)
+		require.Len(t, a.List(), 2, "it is here again")
 	})
 }
 
@@ -226,12 +381,12 @@ func TestOutageJudgesNobody(t *testing.T) {
 					}
 					later(time.Minute)
 					require.NotContains(t, a.lines.String(), "a member is gone", outage)
-					require.Len(t, a.Alive(), 3, outage)
+					require.Len(t, a.List(), 3, outage)
 				}
-				require.Equal(t, 1, f.stored("MatchesAssigned"))
 				for _, p := range all {
 					require.True(t, p.mayCallBots())
 					require.Len(t, p.Matches(), 3)
+					require.Zero(t, p.Handovers())
 				}
 			})
 		})
@@ -266,7 +421,7 @@ func TestProcessThatIsCutOffStopsCallingBots(t *testing.T) {
 			return b.mayCallBots()
 		})
 		f.seat("new")
-		f.until(10*time.Second, "the process is known again", func() bool { return len(a.Alive()) == 2 })
+		f.until(10*time.Second, "the process is known again", func() bool { return len(a.List()) == 2 })
 		a.tick()
 		require.Equal(t, []string{"new"}, b.Matches())
 	})
@@ -295,8 +450,37 @@ func TestPausedProcessStopsItsMatchesFirst(t *testing.T) {
 		f.until(time.Minute, "the gate is open", b.mayCallBots)
 		require.Empty(t, b.Matches())
 		later(time.Minute)
-		require.Len(t, a.Alive(), 2)
+		require.Len(t, a.List(), 2)
 		require.Empty(t, b.Matches())
+	})
+}
+
+// A paused process runs again while another process gives its matches away. The process
+// opens its gate first, so it keeps its matches.
+func TestGateOpensBeforeTheMatchesMove(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		faulty := logtest.NewFaulty(f.log)
+		a, b := f.startOn(faulty, "a", 10), f.start("b", 10)
+		a.generation = 1
+		later(7 * time.Second)
+		f.seat(numbered(4)...)
+		a.tick()
+		thaw := b.log.freeze()
+		f.until(time.Minute, "the other one is gone", func() bool { return len(a.List()) == 1 })
+		require.False(t, b.mayCallBots())
+		faulty.BeforeAppend(faulty.Appends()+1, func() {
+			thaw()
+			later(1500 * time.Millisecond) // its pending heartbeat has failed, so it sends another one
+			require.True(t, b.mayCallBots())
+		})
+		a.tick()
+		for range 60 {
+			require.Len(t, b.Matches(), 2)
+			require.Len(t, a.Matches(), 2)
+			later(time.Second)
+		}
+		require.Zero(t, a.Handovers())
+		require.True(t, b.mayCallBots())
 	})
 }
 
@@ -339,7 +523,7 @@ func TestSilentSubscriptionIsReplaced(t *testing.T) {
 		c := f.start("c", 10)
 		a.log.silent.Store(true)
 		later(5 * time.Minute)
-		require.Len(t, a.Alive(), 2, "c is alive")
+		require.Len(t, a.List(), 2, "c is alive")
 		require.True(t, c.mayCallBots())
 	})
 }
@@ -360,11 +544,11 @@ func TestLostAcknowledgements(t *testing.T) {
 		for range 10 {
 			_ = a.divide(f.t.Context()) // may fail; the next tick retries
 			later(10 * time.Second)
-			require.Len(t, a.Alive(), 2)
+			require.Len(t, a.List(), 2)
 		}
 		require.Len(t, a.Matches(), 2)
 		require.Len(t, b.Matches(), 2)
-		require.Equal(t, 1, f.stored("MatchesAssigned"))
+		require.Zero(t, a.Handovers()+b.Handovers())
 		require.True(t, a.mayCallBots())
 	})
 }
@@ -379,7 +563,7 @@ func TestConcurrentAssignments(t *testing.T) {
 		later(7 * time.Second) // each process has seen the other
 		f.seat(numbered(4)...)
 		faulty.BeforeAppend(faulty.Appends()+1, func() { require.NoError(t, b.divide(context.Background())) })
-		require.ErrorIs(t, a.divide(f.t.Context()), arena.ErrNotPlaying)
+		require.ErrorIs(t, a.divide(f.t.Context()), arena.ErrNotSeating)
 		synctest.Wait()
 		require.Len(t, a.Matches(), 2)
 		require.Len(t, b.Matches(), 2)
@@ -387,5 +571,29 @@ func TestConcurrentAssignments(t *testing.T) {
 		require.NoError(t, b.divide(f.t.Context()))
 		require.Equal(t, 1, f.stored("MatchesAssigned"), "a match that has ended changes nothing")
 		require.True(t, slices.Contains(append(f.assigned()["a"], f.assigned()["b"]...), "match-00"))
+	})
+}
+
+// Operators see how long each member has been there. A member that starts again begins
+// again.
+func TestListSaysSinceWhenAMemberIsThere(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		a := f.start("a", 10)
+		began := time.Now()
+		later(20 * time.Second)
+		b := f.start("b", 5)
+		f.until(10*time.Second, "the other process is known", func() bool { return len(a.List()) == 2 })
+		joined := time.Now()
+		later(time.Minute)
+		list := a.List()
+		require.Equal(t, []string{"a", "b"}, []string{list[0].Member, list[1].Member})
+		require.Equal(t, began, list[0].Since)
+		require.Equal(t, 5, list[1].MaxMatches)
+		require.WithinDuration(t, joined, list[1].Since, time.Second)
+
+		b.stop()
+		f.start("b", 5)
+		later(time.Minute)
+		require.WithinDuration(t, joined.Add(time.Minute), a.List()[1].Since, 10*time.Second)
 	})
 }

@@ -94,24 +94,69 @@ func (p *run) unstartedByOrder() error {
 	return u
 }
 
-// voidUnstarted voids a match that has not started. If an operator ordered this, it
-// returns the abort, which is not stored in any stream.
+// voidUnstarted voids a match that has not started.
 //
-// If this process was paused, another process may have started the match meanwhile. So
-// voidUnstarted first looks for events of the match.
-func (p *run) voidUnstarted(ctx context.Context, u unstarted) (*match.Aborted, error) {
-	if err := p.load(ctx); err != nil {
-		return nil, err
+// If this process was paused, or if it carries out an order for a match that another
+// process plays, that process may start the match at the same time. So voidUnstarted
+// looks for events of the match before and after it voids the match. If there are any,
+// the error is errReplaced. The other process calls heedVoid after the start. At least
+// one of the two sees what the other one has stored.
+func (p *run) voidUnstarted(ctx context.Context, u unstarted) error {
+	if err := p.awaitClaim(ctx); err != nil {
+		return err
 	}
-	if p.expected != eventstore.NoStream {
-		return nil, fmt.Errorf("%w: the other process has started the match", errReplaced)
+	if err := p.requireUnstarted(ctx); err != nil {
+		return err
 	}
 	if err := p.stored(ctx, p.mode.Ladder.Void(ctx, p.seating.MatchID, u.why)); err != nil {
-		return nil, err
+		return err
+	}
+	if err := p.requireUnstarted(ctx); err != nil {
+		return err
 	}
 	p.log().Info("match ended before it started", "why", u.why, "reason", u.order.Reason, "request", u.order.Request)
-	if u.why != ladder.WhyOperator {
-		return nil, nil
+	return nil
+}
+
+func (p *run) requireUnstarted(ctx context.Context) error {
+	if err := p.load(ctx); err != nil {
+		return err
 	}
-	return &match.Aborted{Why: match.Operator, Reason: u.order.Reason}, nil
+	if p.expected != eventstore.NoStream {
+		return fmt.Errorf("%w: the other process has started the match", errReplaced)
+	}
+	return nil
+}
+
+// The method abort() returns the abort that an operator ordered, which is not stored in
+// any stream. If there was no order, it returns nil.
+func (u unstarted) abort() *match.Aborted {
+	if u.why != ladder.WhyOperator {
+		return nil
+	}
+	return &match.Aborted{Why: match.Operator, Reason: u.order.Reason}
+}
+
+// heedVoid aborts a match that the ladder has already ended. That happens if another
+// process has voided the match just before this process started it (see voidUnstarted).
+// The bots of such a match are free for other matches.
+func (p *run) heedVoid(ctx context.Context) error {
+	if p.state.Over() {
+		return nil
+	}
+	finished, err := p.mode.Ladder.Finished(ctx, p.seating.MatchID)
+	switch {
+	case ctx.Err() != nil:
+		return errStopped
+	case err != nil || !finished:
+		return err
+	}
+	p.log().Warn("aborting the match: it was voided before it started")
+	order := Order{Reason: "the match was voided before it started"}
+	errors.As(context.Cause(p.ordered), &order)
+	events, err := p.abortBy(order)
+	if err != nil {
+		return err
+	}
+	return p.append(ctx, events)
 }

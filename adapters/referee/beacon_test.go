@@ -239,6 +239,72 @@ func TestLateRoundDoesNotVoidAStartedMatch(t *testing.T) {
 	})
 }
 
+// Another process carries out an operator's order while this process starts the match.
+// In each order of their appends, the match is aborted. If it was voided first, its bots
+// are not asked.
+func TestAbortElsewhereWhileTheMatchStarts(t *testing.T) {
+	for name, startsFirst := range map[string]bool{"the start is stored before the void": true, "the void is stored before the start": false} {
+		t.Run(name, func(t *testing.T) {
+			withBeacon(t, func(f *fixture, _ *fakeBeacon) {
+				for _, b := range f.bots {
+					b.script = func(call) bool { return true } // never answers
+				}
+				aborted := make(chan error, 1)
+				abort := func() { aborted <- f.referee("other").Abort(f.t.Context(), f.seating(), order) }
+				holds, started := make(chan struct{}), make(chan struct{})
+				f.log.fault = func(a attempted) (eventstore.Appended, error) {
+					if !a.has(match.Started{}) {
+						return a.store()
+					}
+					defer close(started)
+					go abort()
+					<-holds
+					return a.store()
+				}
+				if startsFirst {
+					f.ladder.before = func() { close(holds); <-started }
+				}
+				player := f.referee("player")
+				player.Play(f.seating())
+				if !startsFirst {
+					require.NoError(t, <-aborted, "the other process has voided the match")
+					require.Equal(t, []string{match.Operator}, f.ladder.voided)
+					close(holds)
+				} else {
+					require.NoError(t, <-aborted)
+				}
+				player.Wait()
+
+				events := f.events()
+				require.Len(t, only[match.Aborted](events), 1)
+				require.Equal(t, match.Operator, events[len(events)-1].(match.Aborted).Why)
+				require.Equal(t, []string{match.Operator}, f.ladder.voided)
+				for _, b := range f.bots {
+					require.True(t, startsFirst || len(b.requests) == 0)
+				}
+			})
+		})
+	}
+}
+
+// A process whose gate is closed may have lost the match to another process, so it does
+// not void the match.
+func TestClosedGateDelaysTheVoid(t *testing.T) {
+	withBeacon(t, func(f *fixture, b *fakeBeacon) {
+		b.down.Store(true)
+		g := gated(f, nil)
+		r := f.awaitMissingRound(b, "player")
+		g.closeFor(time.Hour)
+		<-time.After(59 * time.Minute)
+		synctest.Wait()
+		voided, err := f.ladder.Finished(f.t.Context(), testMatch)
+		require.NoError(t, err)
+		require.False(t, voided)
+		r.Wait()
+		require.Equal(t, []string{"beacon"}, f.ladder.voided)
+	})
+}
+
 // If the log is unavailable when the match should be voided, the ladder voids it later.
 func TestVoidWaitsForTheLog(t *testing.T) {
 	withBeacon(t, func(f *fixture, b *fakeBeacon) {

@@ -119,3 +119,4 @@ type noLadder struct{}
 
 func (noLadder) Finish(context.Context, string, []ladder.Result) error { return nil }
 func (noLadder) Void(context.Context, string, string) error            { return nil }
+func (noLadder) Finished(context.Context, string) (bool, error)        { return false, nil }

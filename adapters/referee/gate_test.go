@@ -225,3 +225,53 @@ func TestClosedGateDelaysTheClaim(t *testing.T) {
 		})
 	}
 }
+
+// A match that is being stopped is played again if it comes back before it has stopped.
+func TestMatchThatComesBackWhileItStops(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		r := f.referee("player")
+		back := false
+		f.bots[0].script = func(c call) bool {
+			if c.nth == 3 && !back {
+				back = true
+				r.StopMatch(testMatch)
+				r.Play(f.seating())
+			}
+			return false
+		}
+		r.Play(f.seating())
+		r.Wait()
+		require.Len(t, f.ladder.finished, 1)
+		require.Len(t, only[match.Claimed](f.events()), 1)
+
+		r.Play(f.seating())
+		r.StopMatch(testMatch)
+		r.Play(f.seating())
+		r.StopMatch(testMatch)
+		r.Wait()
+		require.Zero(t, r.Running(), "the last call counts")
+	})
+}
+
+// An operator's order takes the match from a process that stores events at the same time.
+func TestOrderTakesAMatchFromABusyProcess(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		slowly(f, time.Second)
+		claims := 0 // of the other process; the first process has no reason to claim
+		f.log.fault = func(a attempted) (eventstore.Appended, error) {
+			if a.has(match.Claimed{}) {
+				if claims++; claims <= 3 {
+					<-time.After(5 * time.Second) // meanwhile, the first process stores events
+				}
+			}
+			return a.store()
+		}
+		player := f.referee("player")
+		player.Play(f.seating())
+		<-time.After(10 * time.Second)
+		require.NoError(t, f.referee("other").Abort(f.t.Context(), f.seating(), order))
+		require.Greater(t, claims, 3)
+		player.Wait()
+		requireAborted(t, f)
+	})
+}

@@ -76,6 +76,8 @@ type Upgrade struct {
 type Ladder interface {
 	Finish(ctx context.Context, matchID string, results []ladder.Result) error
 	Void(ctx context.Context, matchID, why string) error
+	// Finished reports whether the match has been rated or voided.
+	Finished(ctx context.Context, matchID string) (bool, error)
 }
 
 // Mode contains the time limits and the ladder of a mode.
@@ -150,7 +152,9 @@ type Referee struct {
 
 // task is a match that a goroutine is playing.
 type task struct {
-	stop      func()
+	cancel    context.CancelCauseFunc
+	stopping  bool                    // guarded by Referee.mu, like again
+	again     bool                    // whether to resume the match once it has stopped
 	ordered   context.Context         // ends when an operator aborts the match
 	giveOrder context.CancelCauseFunc // aborts the match; only the first Order has an effect
 	done      chan struct{}           // closed when the goroutine ends; after that, the fields below may be read
@@ -172,12 +176,15 @@ func New(o Options) *Referee {
 }
 
 // Play starts or resumes a match in the background, and returns immediately. It does
-// nothing if the match is already being played, or if Stop has been called. Play logs
-// failures; a later call may succeed.
+// nothing if the match is already being played, or if Stop has been called. If the match
+// is just being stopped, Play resumes it afterward. Play logs failures; a later call may
+// succeed.
 func (r *Referee) Play(s ladder.Seating) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.begin(s)
+	if t := r.begin(s); t != nil {
+		t.again = t.stopping
+	}
 }
 
 // PlayOut is like Play, but returns once the match is over. If ctx ends first, PlayOut
@@ -189,7 +196,7 @@ func (r *Referee) PlayOut(ctx context.Context, s ladder.Seating) error {
 	if t == nil {
 		return ErrNotPlaying
 	}
-	defer context.AfterFunc(ctx, t.stop)()
+	defer context.AfterFunc(ctx, func() { t.cancel(errStopped) })()
 	<-t.done
 	return t.err
 }
@@ -205,25 +212,36 @@ func (r *Referee) begin(s ladder.Seating) *task {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	ordered, giveOrder := context.WithCancelCause(context.Background())
-	t := &task{stop: func() { cancel(errStopped) }, ordered: ordered, giveOrder: giveOrder, done: make(chan struct{})}
+	t := &task{cancel: cancel, ordered: ordered, giveOrder: giveOrder, done: make(chan struct{})}
 	r.running[s.MatchID] = t
 	go pprof.Do(ctx, pprof.Labels("match", s.MatchID), func(ctx context.Context) {
-		defer r.end(s.MatchID, t)
+		defer r.end(s, t)
 		t.abort, t.err = r.play(ctx, ordered, s)
 		r.report(s, t.err)
 	})
 	return t
 }
 
-func (r *Referee) end(matchID string, t *task) {
-	t.stop()
-	t.giveOrder(nil) // releases the resources of the context
+// The method stop() stops a task. The caller must hold Referee.mu.
+func (t *task) stop() {
+	t.stopping, t.again = true, false
+	t.cancel(errStopped)
+}
+
+func (r *Referee) end(s ladder.Seating, t *task) {
+	t.cancel(nil) // this call and the next one release the resources of the contexts
+	t.giveOrder(nil)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	close(t.done)
-	delete(r.running, matchID)
+	delete(r.running, s.MatchID)
 	if len(r.running) == 0 {
 		r.stopBeat()
+	}
+	if t.again {
+		r.begin(s)
+	}
+	if len(r.running) == 0 {
 		r.idle.Broadcast()
 	}
 }

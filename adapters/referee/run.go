@@ -91,12 +91,21 @@ func (r *Referee) play(ctx, ordered context.Context, s ladder.Seating) (*match.A
 	defer p.details.close()
 	defer p.closing.Wait()
 	defer p.closeLines()
-	var early unstarted
-	switch err := p.startOrResume(ctx); {
-	case errors.As(err, &early):
+	err = p.startOrResume(ctx)
+	if early := (unstarted{}); errors.As(err, &early) {
 		p.closeLines()
-		return p.voidUnstarted(ctx, early)
-	case err != nil:
+		err = p.voidUnstarted(ctx, early)
+		if !errors.Is(err, errReplaced) || p.ordered.Err() == nil {
+			return early.abort(), err
+		}
+	}
+	for errors.Is(err, errReplaced) && p.ordered.Err() != nil {
+		err = p.startOrResume(ctx) // an order takes the match from the process that plays it
+	}
+	if err == nil {
+		err = p.heedVoid(ctx)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := p.playBatches(ctx); err != nil {

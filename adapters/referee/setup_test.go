@@ -293,6 +293,7 @@ type fakeLadder struct {
 	log *journal
 
 	mu       sync.Mutex
+	before   func()  // if not nil, called once before Void stores anything
 	fails    []error // errors of the next calls
 	finished [][]ladder.Result
 	voided   []string
@@ -303,7 +304,17 @@ func (l *fakeLadder) Finish(_ context.Context, _ string, results []ladder.Result
 }
 
 func (l *fakeLadder) Void(_ context.Context, _, why string) error {
+	if before := l.before; before != nil {
+		l.before = nil
+		before()
+	}
 	return l.record(func() { l.voided = append(l.voided, why) })
+}
+
+func (l *fakeLadder) Finished(context.Context, string) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.finished)+len(l.voided) > 0, nil
 }
 
 func (l *fakeLadder) record(store func()) error {

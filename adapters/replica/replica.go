@@ -48,10 +48,25 @@ const readAhead = 8
 // copies new events as they are stored. It calls report after each batch. While either
 // log is unavailable, it waits. It returns nil when ctx ends, and an error if it cannot
 // continue.
+//
+// If one of the logs loses events, Feed compares the two logs again. It continues if the
+// source still has the events that the target contains. Otherwise, it fails with
+// ErrNotReplica, because it cannot remove events from the target.
 func Feed(ctx context.Context, from, to eventstore.Log, report func(Progress)) error {
+	err := feedUntilLoss(ctx, from, to, report)
+	for ctx.Err() == nil && errors.Is(err, eventstore.ErrEventsLost) {
+		if err = feedUntilLoss(ctx, from, to, report); errors.Is(err, ErrNotReplica) {
+			err = fmt.Errorf("the source has lost events that were copied: %w", err)
+		}
+	}
+	return unlessDone(ctx, err)
+}
+
+// feedUntilLoss does the work of Feed until one of the logs loses events.
+func feedUntilLoss(ctx context.Context, from, to eventstore.Log, report func(Progress)) error {
 	after, err := resume(ctx, from, to)
 	if err != nil {
-		return unlessDone(ctx, err)
+		return err
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	batches := make(chan batch, readAhead)
@@ -69,7 +84,7 @@ func Feed(ctx context.Context, from, to eventstore.Log, report func(Progress)) e
 		}
 		return nil
 	})
-	return unlessDone(ctx, group.Wait())
+	return group.Wait()
 }
 
 // unlessDone drops errors that occur because ctx has ended.

@@ -1,6 +1,6 @@
 // Package trials runs trials: unrated games of paused bots against house bots
 // (docs/adr/0049-a-trial-is-a-match-in-a-stream-of-its-own.md). Only the process that
-// plays calls [Runner.Run], which begins the trials that owners ordered on any
+// seats calls [Runner.Run], which begins the trials that owners ordered on any
 // process, and resumes those that an earlier process left behind.
 //
 // The referee plays a trial like a match. For the referee, the Runner is the ladder:
@@ -171,7 +171,7 @@ func (r *Runner) failed(ctx context.Context, what, trialID string, err error) {
 
 // HoldsBack reports whether one of a match's bots is playing in a trial. In that case,
 // the match must wait, because a bot plays only one game at a time. This happens only
-// if a process that no longer plays has seated the bot.
+// if a process that no longer seats has seated the bot.
 func (r *Runner) HoldsBack(s ladder.Seating) bool {
 	defer r.lock()()
 	for id, b := range r.bots {
@@ -194,6 +194,10 @@ func (r *Runner) Finish(ctx context.Context, trialID string, _ []ladder.Result) 
 func (r *Runner) Void(ctx context.Context, trialID, why string) error {
 	return r.played(ctx, trialID, why)
 }
+
+// Finished implements the referee's Ladder. Only the referee itself ends a trial that has
+// begun, so there is nothing to look up.
+func (r *Runner) Finished(context.Context, string) (bool, error) { return false, nil }
 
 func (r *Runner) played(ctx context.Context, trialID, outcome string) error {
 	unlock := r.lock()

@@ -36,6 +36,22 @@ func (o adminPlayer) Running() (int, bool) {
 
 func (o adminPlayer) Seats() bool { return o.seating.Load() != nil }
 
+func (o adminPlayer) Shared() admin.Shared {
+	if o.player == nil {
+		return admin.Shared{}
+	}
+	shared := admin.Shared{Member: o.player.folder.ID, Handovers: o.player.members.Handovers(), FencedAppends: o.player.referee.Fenced()}
+	secret := append(o.secrets.SeedKeyIDs(), o.secrets.MissingSeedKeyIDs()...)
+	for _, m := range o.player.members.List() {
+		missing := slices.DeleteFunc(slices.Clone(secret), func(id string) bool { return slices.Contains(m.SeedKeys, id) })
+		shared.Members = append(shared.Members, admin.Member{
+			ID: m.Member, Host: m.Host, Since: m.Since, Running: m.Running, MaxMatches: m.MaxMatches,
+			Free: max(0, m.MaxMatches-m.Running), MissingSeedKeys: append([]string{}, missing...),
+		})
+	}
+	return shared
+}
+
 func (o adminPlayer) WithSeatingPaused(f func()) {
 	if s := o.seating.Load(); s != nil {
 		s.tick.WithSeatingPaused(f)
@@ -105,14 +121,14 @@ func (o orders) MaySeat(ctx context.Context) (bool, error) {
 	return true, o.secrets.Refresh(ctx)
 }
 
-// readyTime limits how long the response of /ready waits for the log.
-const readyTime = time.Second
+// readyTime limits how long the response of /ready waits for the log. A cluster that
+// elects a leader usually responds within that time.
+const readyTime = 3 * time.Second
 
-// The method draining() reports whether the arena is draining. If the log does not
-// respond, known is false.
-func (a *arena) draining(ctx context.Context) (draining, known bool) {
+// The method draining() reports whether the arena is draining.
+func (a *arena) draining(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
 	ordered, err := admin.Operations(ctx, a.log)
-	return ordered.Draining, err == nil
+	return ordered.Draining, err
 }

@@ -135,7 +135,8 @@ func TestOperators(t *testing.T) {
 	held := s.awaitRunning().ID
 	require.Equal(t, "draining: no more bots are seated, and running matches continue until they end\n", s.admin("drain", "--reason", "a new release"))
 	require.Equal(t, "the arena is already draining\n", s.admin("drain", "--reason", "once more"))
-	require.Regexp(t, `(?s)plays +yes\nseats tables +yes\nmatches running +1\ndraining +yes, since \S+: a new release\nseed key +\S+\n`, s.admin("status"))
+	require.Regexp(t, `(?s)plays +yes\nseats tables +yes\nmatches running +1\ndraining +yes, since \S+: a new release\nseed key +\S+\n`+
+		`lease +(\S+) on \S+, generation 1\nmatches taken over +0\nfenced appends +0\nmember +\S+ on \S+ \(this process\): plays 1 of \d+ matches, \d+ free, since \S+\n$`, s.admin("status"))
 	require.Equal(t, map[string]any{"ready": true, "draining": true}, s.ready())
 
 	s.refusesOtherSites()
@@ -198,7 +199,7 @@ func TestOperators(t *testing.T) {
 	s.start("--no-play")
 	s.refuses("refused (409 not_playing): this arena does not play matches: send the order to the arena that does", "abort", held, "--reason", "again")
 	s.refuses("refused (409 not_playing): this arena does not play matches: send the order to the arena that does", "rotate-seed-key", "--reason", "again")
-	require.Regexp(t, `plays +no\n`, s.admin("status"))
+	require.Regexp(t, `plays +no\n(?s).*\nlease +nobody\n$`, s.admin("status"))
 	s.stop()
 
 	requireOrdersInTheLog(s, logged, held, rotation.SeedKey)

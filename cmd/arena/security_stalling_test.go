@@ -24,6 +24,7 @@ import (
 // adapters/referee, time is virtual.) Without a time bank, the wall clock aborts the
 // match, even though the bot always answers in time. All checkers accept both matches.
 func TestSecurityStalling(t *testing.T) {
+	t.Parallel()
 	t.Run("with a time bank", func(t *testing.T) {
 		t.Parallel()
 		record := stalledMatch(t, matches.Completed, 0.9, "--decision-standard", "200ms", "--wall-standard", "20s", "--time-bank")

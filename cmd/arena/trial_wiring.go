@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -9,6 +10,7 @@ import (
 
 	"hexarena/adapters/admin"
 	"hexarena/adapters/housebot"
+	"hexarena/adapters/lease"
 	"hexarena/adapters/referee"
 	"hexarena/adapters/trials"
 	"hexarena/cmd/arena/houseline"
@@ -27,8 +29,9 @@ func (t *trialPlayer) run(ctx context.Context) { t.runner.Run(ctx, t.referee) }
 
 // newTrialPlayer returns a player of trials. Its referee differs from the referee of
 // matches as follows: it uses the streams of trials and no beacon, it also finds house
-// bots, and it passes results to a trials.Runner instead of a ladder.
-func (a *arena) newTrialPlayer(s *seater) *trialPlayer {
+// bots, and it passes results to a trials.Runner instead of a ladder. It also waits for
+// the lease: after a pause, another process may play the trials.
+func (a *arena) newTrialPlayer(s *seater, held *lease.Lease) *trialPlayer {
 	o, walls := a.player.options, map[string]time.Duration{}
 	for mode, m := range o.Modes {
 		walls[mode] = m.Wall
@@ -47,6 +50,7 @@ func (a *arena) newTrialPlayer(s *seater) *trialPlayer {
 		m.Ladder = runner
 		o.Modes[mode] = m
 	}
+	o.Gate = func() <-chan struct{} { return cmp.Or(a.player.members.Gate(), held.Gate()) }
 	o.Bots, o.Dial = withHouses(o.Bots, o.Dial)
 	o.Stream, o.Beacon, o.Logger = match.TrialStream, nil, a.logger.With("trial", true)
 	o.Publish = func(context.Context, ladder.Seating) error { return nil } // no ladder contains the seating of a trial

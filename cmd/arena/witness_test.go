@@ -152,12 +152,13 @@ func (a *witnessedArena) policyFile(n int, witnesses ...*litewitness) string {
 // exit status, and returns the output.
 func (a *witnessedArena) verify(status, n int, witnesses ...*litewitness) string {
 	a.t.Helper()
-	a.t.Setenv("XDG_CONFIG_HOME", a.t.TempDir())
 	file := filepath.Join(a.t.TempDir(), "policy")
 	a.must(os.WriteFile(file, []byte(a.policyFile(n, witnesses...)), 0o600))
-	out, errOut, got := call("verify", "--ladder", ladder.Standard, "--arena", a.base(), "--policy", file)
-	require.Equal(a.t, status, got, errOut)
-	return out + errOut
+	p := launchIn(a.t, processOptions{env: []string{"XDG_CONFIG_HOME=" + a.t.TempDir()}},
+		"verify", "--ladder", ladder.Standard, "--arena", a.base(), "--policy", file)
+	p.awaitExit()
+	require.Equal(a.t, status, p.cmd.ProcessState.ExitCode(), p.err.String())
+	return p.out.String() + p.err.String()
 }
 
 // entry returns the tree hash of an entry of the standard ladder.
@@ -178,6 +179,7 @@ func (a *witnessedArena) entry(index int) tlog.Hash {
 // bots play. The other witnesses continue to cosign if one witness does not know the
 // log, if one is stopped, and if the arena restarts.
 func TestLitewitnessCosignsLadderHeads(t *testing.T) {
+	t.Parallel()
 	l := newLitewitnesses(t)
 	one, two, three := l.start("one.example/w1"), l.start("two.example"), l.start("three.example")
 	a := newWitnessedArena(t)
@@ -303,6 +305,7 @@ func (a *witnessedArena) platformKey() ed25519.PrivateKey {
 // who requires cosignatures from two of three witnesses rejects the forged ladder,
 // and still accepts the other one.
 func TestPolicyOfTwoOfThreeRefusesASplitView(t *testing.T) {
+	t.Parallel()
 	l := newLitewitnesses(t)
 	one, two, three := l.start("one.example"), l.start("two.example"), l.start("three.example")
 	a := newWitnessedArena(t)
@@ -313,6 +316,7 @@ func TestPolicyOfTwoOfThreeRefusesASplitView(t *testing.T) {
 	a.join(newTestBot(t, "Ann"), newTestBot(t, "Bea"), newTestBot(t, "Cat"))
 	policy := a.policy(2, one, two, three)
 	c := a.awaitHead(2, 2, policy)
+	a.retire() // the test needs no more matches
 
 	origin, _, _ := strings.Cut(a.key(ladder.Standard), "+")
 	forged := &forgedLadder{t: t, origin: origin, key: a.platformKey()}

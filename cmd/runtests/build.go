@@ -84,13 +84,11 @@ func output(cmd *exec.Cmd) (string, error) {
 }
 
 // runBuilt runs the tests of all targets, as run does, but uses the built binaries.
-// It starts with the targets that took longest in the previous round. Tests spend
-// most of their time waiting, so runBuilt runs more processes than the machine has
-// CPU cores.
+// It starts with the targets that took longest in the previous round.
 func (r *report) runBuilt(ctx context.Context, c conditions, built binaries, targets []target) error {
 	longestFirst := func(a, b target) int { return cmp.Compare(built.tests[b].took, built.tests[a].took) }
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(2 * runtime.NumCPU())
+	group.SetLimit(atOnce())
 	for _, t := range slices.SortedStableFunc(slices.Values(targets), longestFirst) {
 		b, c := built.tests[t], c
 		c.race = t.race

@@ -54,16 +54,17 @@ func (c conditions) environment() (variables []string) {
 	return variables
 }
 
-// conditionsOf returns the conditions of a round. Six rounds cover each combination
-// of the race detector and GOMAXPROCS. If load is "both", rounds with and without
-// busy loops alternate, so that twelve rounds cover each combination.
+// conditionsOf returns the conditions of a round. Only every fourth round uses the race
+// detector, because such a round takes twice as long. Twelve rounds cover each
+// combination of the race detector and GOMAXPROCS. If load is "both", rounds with and
+// without busy loops alternate, so that 24 rounds cover each combination.
 func conditionsOf(round int, load string) conditions {
 	c := conditions{busy: load == "busy", shuffle: 1 + rand.Uint32N(1<<31)}
 	if load == "both" {
 		c.busy = round%2 == 1
 		round /= 2
 	}
-	c.race = round%2 == 1
+	c.race = round%4 == 3
 	c.procs = []int{1, 2, 8}[round%3]
 	return c
 }

@@ -3,7 +3,7 @@
 // `make test` calls it without -rounds. In that case, it runs every package once.
 //
 // `make flakes` calls it with -rounds, to find flaky tests. Each round runs the
-// whole suite in a different order and under different conditions. In every second
+// whole suite in a different order and under different conditions. In every fourth
 // round, the packages in -race run under the race detector. For each failure, runtests
 // prints the command that repeats the failure.
 package main
@@ -19,15 +19,26 @@ import (
 	"time"
 )
 
+// gcPercent is the value of GOGC for compilers and tests. The arena uses the same value
+// for itself (see cmd/arena). With the default value, the tests of some packages use a
+// fifth of their CPU time to collect garbage.
+const gcPercent = "400"
+
 func main() {
 	first := flag.String("first", "", "packages to run first, because their tests take longest, separated by spaces")
-	race := flag.String("race", "", "packages that run under the race detector in every second round, separated by spaces")
+	race := flag.String("race", "", "packages that run under the race detector in every fourth round, separated by spaces")
 	rounds := flag.Int("rounds", 0, "run the suite this many times under changing conditions; 0 means once, as make test does")
 	load := flag.String("load", "both", "load on the machine during the rounds: none, busy (two busy loops), or both (alternately)")
 	flag.Parse()
 	if flag.NArg() > 0 || *rounds < 0 || !slices.Contains([]string{"none", "busy", "both"}, *load) {
 		fmt.Fprintln(os.Stderr, "runtests: -rounds must not be below 0, -load must be none, busy or both, and no other arguments are allowed")
 		os.Exit(2)
+	}
+	if os.Getenv("GOGC") == "" {
+		if err := os.Setenv("GOGC", gcPercent); err != nil {
+			fmt.Fprintln(os.Stderr, "runtests:", err)
+			os.Exit(1)
+		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

@@ -29,6 +29,10 @@ const (
 // of a run. Some CI systems show only the end of the output.
 const excerptLines = 12
 
+// The function atOnce() returns how many packages run their tests at the same time. Tests
+// spend much of their time waiting, so it exceeds the number of CPU cores.
+func atOnce() int { return 2 * runtime.NumCPU() }
+
 // testTimeout is how long go test lets the tests of a package run.
 const testTimeout = "20m"
 
@@ -77,7 +81,7 @@ func newReport(progress io.Writer, packages int) *report {
 // lint does. It adds failed tests to the report, and returns an error only if go test
 // itself cannot run.
 func (r *report) run(ctx context.Context, packages []string) error {
-	arguments := []string{"test", "-json", "-vet=off", "-timeout", testTimeout, "-p", fmt.Sprint(runtime.NumCPU())}
+	arguments := []string{"test", "-json", "-vet=off", "-timeout", testTimeout, "-p", fmt.Sprint(atOnce())}
 	return r.read(ctx, conditions{}, exec.CommandContext(ctx, "go", append(arguments, packages...)...))
 }
 

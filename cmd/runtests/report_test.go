@@ -86,15 +86,19 @@ func TestReportShowsAPanicOutsideItsTest(t *testing.T) {
 }
 
 func TestRoundsSeeEveryCombination(t *testing.T) {
-	for _, load := range []string{"none", "busy", "both"} {
-		seen := map[conditions]bool{}
-		for round := range 12 {
+	for load, rounds := range map[string]int{"none": 12, "busy": 12, "both": 24} {
+		seen, race := map[conditions]bool{}, 0
+		for round := range rounds {
 			c := conditionsOf(round, load)
 			require.NotZero(t, c.shuffle)
 			c.shuffle = 0
 			seen[c] = true
+			if c.race {
+				race++
+			}
 		}
 		require.Len(t, seen, map[string]int{"none": 6, "busy": 6, "both": 12}[load], load)
+		require.Equal(t, rounds/4, race, load)
 	}
 }
 

@@ -92,7 +92,8 @@ type Unfinished struct {
 // Assign divides the unfinished matches among the members that are alive. It returns an
 // event only if a match gets another member.
 //
-//   - A match stays with its member while that member is alive.
+//   - A match stays with its member while that member is alive and has the match's seed
+//     key.
 //   - Each other match goes to the member with the most free capacity that has the
 //     match's seed key. If several have the same free capacity, the match goes to the
 //     one with the lowest id. If all are full, the match goes to the one that exceeds
@@ -100,17 +101,17 @@ type Unfinished struct {
 //   - If no member that is alive has the key, nothing changes for that match.
 //
 // generation is the lease of the caller. If an assignment of a later lease is stored,
-// Assign fails with ErrNotPlaying.
+// Assign fails with ErrNotSeating.
 func (a Assignments) Assign(generation uint64, alive []MemberSeen, unfinished []Unfinished) ([]Event, error) {
 	if a.Generation > generation {
-		return nil, ErrNotPlaying
+		return nil, ErrNotSeating
 	}
 	free := a.free(alive, unfinished)
 	shares := map[string][]string{}
 	changed := false
 	for _, m := range unfinished {
 		to := a.members[m.ID]
-		if _, ok := free[to]; !ok {
+		if !mayPlay(alive, to, m.SeedKey) {
 			if next := roomiest(alive, free, m.SeedKey); next != "" {
 				to, changed = next, true
 				free[to]--
@@ -158,6 +159,13 @@ func (a Assignments) free(alive []MemberSeen, unfinished []Unfinished) map[strin
 		}
 	}
 	return free
+}
+
+// mayPlay reports whether a member is alive and has a seed key.
+func mayPlay(alive []MemberSeen, member, seedKey string) bool {
+	return slices.ContainsFunc(alive, func(m MemberSeen) bool {
+		return m.Member == member && slices.Contains(m.SeedKeys, seedKey)
+	})
 }
 
 // roomiest returns the member with the most free capacity that has a seed key, or an

@@ -55,7 +55,9 @@ func TestAssign(t *testing.T) {
 		"nobody has the key":     {events{given}, 4, []arena.MemberSeen{keyless}, unfinished("1", "2", "3", "4"), nil, nil},
 		"only a full one has the key": {nil, 4, []arena.MemberSeen{keyless, member("a", 0)}, unfinished("1"),
 			events{assigned(4, arena.Share{Member: "a", Matches: []string{"1"}})}, nil},
-		"a later lease": {events{given}, 2, []arena.MemberSeen{member("c", 9)}, unfinished("1"), nil, arena.ErrNotPlaying},
+		"a process has lost a key": {events{given}, 4, []arena.MemberSeen{{Member: "a", MaxMatches: 9}, member("b", 9)}, unfinished("1", "3"),
+			events{assigned(4, arena.Share{Member: "b", Matches: []string{"1", "3"}})}, nil},
+		"a later lease": {events{given}, 2, []arena.MemberSeen{member("c", 9)}, unfinished("1"), nil, arena.ErrNotSeating},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var a arena.Assignments
@@ -152,7 +154,8 @@ func assignAndCheck(t *rapid.T, a arena.Assignments, alive map[string]arena.Memb
 	moved := false
 	for _, m := range open {
 		before, now := a.MemberOf(m.ID), after.MemberOf(m.ID)
-		_, stays := alive[before]
+		member, isAlive := alive[before]
+		stays := isAlive && slices.Contains(member.SeedKeys, m.SeedKey)
 		able := slices.ContainsFunc(members, func(s arena.MemberSeen) bool { return slices.Contains(s.SeedKeys, m.SeedKey) })
 		switch {
 		case stays, !able:

@@ -90,14 +90,14 @@ func (p Player) Claim(holder, host string, ranOut bool) ([]Event, error) {
 	return []Event{PlayerClaimed{Holder: holder, Generation: p.Generation + 1, Host: host}}, nil
 }
 
-// ErrNotPlaying means that a later claim has replaced the caller's claim.
-var ErrNotPlaying = errors.New("the lease was taken over")
+// ErrNotSeating means that a later claim has replaced the caller's claim.
+var ErrNotSeating = errors.New("the lease was taken over")
 
-// Renew extends the lease of a claim. It fails with ErrNotPlaying if a later claim
+// Renew extends the lease of a claim. It fails with ErrNotSeating if a later claim
 // has replaced that claim.
 func (p Player) Renew(holder string, generation uint64) ([]Event, error) {
 	if !p.is(holder, generation) {
-		return nil, ErrNotPlaying
+		return nil, ErrNotSeating
 	}
 	return []Event{PlayerRenewed{Holder: p.Holder, Generation: p.Generation, Host: p.Host}}, nil
 }

@@ -52,15 +52,15 @@ func TestPlayer(t *testing.T) {
 		"a holder claims its own lease again":   {events{claimed, renewed}, claim("mine", "h3", false), events{arena.PlayerClaimed{Holder: "mine", Generation: 2, Host: "h3"}}, nil},
 		"a renewal of one's own claim":          {events{claimed}, renew("mine", 1), events{renewed}, nil},
 		"a renewal of a renewal":                {events{claimed, renewed}, renew("mine", 1), events{renewed}, nil},
-		"a renewal without a claim":             {nil, renew("mine", 1), nil, arena.ErrNotPlaying},
-		"a renewal after another took over":     {events{claimed, taken}, renew("mine", 1), nil, arena.ErrNotPlaying},
-		"a renewal of an older claim of mine":   {events{arena.PlayerClaimed{Holder: "mine", Generation: 2}}, renew("mine", 1), nil, arena.ErrNotPlaying},
-		"a renewal after a release":             {events{claimed, released}, renew("mine", 1), nil, arena.ErrNotPlaying},
+		"a renewal without a claim":             {nil, renew("mine", 1), nil, arena.ErrNotSeating},
+		"a renewal after another took over":     {events{claimed, taken}, renew("mine", 1), nil, arena.ErrNotSeating},
+		"a renewal of an older claim of mine":   {events{arena.PlayerClaimed{Holder: "mine", Generation: 2}}, renew("mine", 1), nil, arena.ErrNotSeating},
+		"a renewal after a release":             {events{claimed, released}, renew("mine", 1), nil, arena.ErrNotSeating},
 		"a release":                             {events{claimed, renewed}, release("mine", 1), events{released}, nil},
 		"a release after another took over":     {events{claimed, taken}, release("mine", 1), nil, nil},
 		"a second release":                      {events{claimed, released}, release("mine", 1), nil, nil},
 		"a release of a later claim of my own":  {events{arena.PlayerClaimed{Holder: "mine", Generation: 2}}, release("mine", 1), nil, nil},
-		"another stream's event makes no claim": {events{arena.DrainStarted{}}, renew("mine", 1), nil, arena.ErrNotPlaying},
+		"another stream's event makes no claim": {events{arena.DrainStarted{}}, renew("mine", 1), nil, arena.ErrNotSeating},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

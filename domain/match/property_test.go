@@ -73,6 +73,8 @@ func checkViews(t *rapid.T, m *Match) {
 		got := v.AppendJSON(nil)
 		require.Equal(t, string(want), string(got))
 
+		checkScan(t, Request{ID: seat, MatchID: "m", Mode: "standard", Seat: seat, Kind: "turn", DeadlineMs: 5000, View: v})
+
 		other := *m
 		for s := range other.Game.Hands {
 			if s != seat {

@@ -50,6 +50,7 @@ var schemaNames = map[reflect.Type]string{
 	reflect.TypeFor[rest.MatchSeat]():          "MatchSeat",
 	reflect.TypeFor[rest.Frames]():             "FramesBody",
 	reflect.TypeFor[rest.LiveMatches]():        "ListLiveOutput",
+	reflect.TypeFor[rest.LiveFrame]():          "LiveFrame",
 	reflect.TypeFor[rest.LiveMatch]():          "LiveMatch",
 	reflect.TypeFor[rest.Leaderboard]():        "LeaderboardBody",
 	reflect.TypeFor[rest.LeaderboardRow]():     "LeaderboardRow",

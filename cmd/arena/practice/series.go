@@ -279,3 +279,5 @@ func (noLadder) Finish(context.Context, string, []ladder.Result) error { return 
 
 // Void implements referee.Ladder.
 func (noLadder) Void(context.Context, string, string) error { return nil }
+
+func (noLadder) Finished(context.Context, string) (bool, error) { return false, nil }

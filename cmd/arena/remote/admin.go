@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -15,7 +16,7 @@ import (
 // AdminCmds are the operators' commands. They work only on the arena's own
 // machine.
 type AdminCmds struct {
-	Status        adminStatus `cmd:"" help:"Show whether the arena is playing or draining, and which seed key it uses."`
+	Status        adminStatus `cmd:"" help:"Show whether the arena is playing or draining, which seed key it uses, and how the processes share the matches."`
 	Drain         adminOrder  `cmd:"" help:"Stop seating bots; running matches continue until they end."`
 	Undrain       adminOrder  `cmd:"" help:"Seat bots again."`
 	Suspend       adminTarget `cmd:"" help:"Keep a bot, or all bots of an owner, out of matchmaking."`
@@ -111,17 +112,39 @@ type adminStatus struct{ adminFlags }
 
 // Run runs `arena admin status`.
 func (adminStatus) Run(ctx context.Context, s *session) error {
+	return askAndShow(ctx, s, get("", admin.Prefix+"status"), printStatus)
+}
+
+func printStatus(w io.Writer, st admin.Status) {
 	yesNo := map[bool]string{true: "yes", false: "no"}
-	return askAndShow(ctx, s, get("", admin.Prefix+"status"), func(w io.Writer, st admin.Status) {
-		if st.LogUnavailableSeconds > 0 {
-			fmt.Fprintf(w, "plays\t%s\nmatches running\t%d\nlog\tunavailable for %.1f s\nstopped\t%s\n",
-				yesNo[st.Plays], st.Running, st.LogUnavailableSeconds, client.OneLine(st.Stopped))
-			return
-		}
+	fmt.Fprintf(w, "plays\t%s\nseats tables\t%s\nmatches running\t%d\n", yesNo[st.Plays], yesNo[st.Seats], st.Running)
+	if st.LogUnavailableSeconds > 0 {
+		fmt.Fprintf(w, "log\tunavailable for %.1f s\nstopped\t%s\n", st.LogUnavailableSeconds, client.OneLine(st.Stopped))
+	} else {
 		draining := yesNo[st.Draining]
 		if st.Since != nil {
 			draining += fmt.Sprintf(", since %s: %s", st.Since.Format(time.RFC3339), client.OneLine(st.Reason))
 		}
-		fmt.Fprintf(w, "plays\t%s\nseats tables\t%s\nmatches running\t%d\ndraining\t%s\nseed key\t%s\n", yesNo[st.Plays], yesNo[st.Seats], st.Running, draining, st.SeedKey)
-	})
+		holder := "nobody"
+		if st.Lease != nil {
+			holder = fmt.Sprintf("%s on %s, generation %d", client.OneLine(st.Lease.Member), client.OneLine(st.Lease.Host), st.Lease.Generation)
+		}
+		fmt.Fprintf(w, "draining\t%s\nseed key\t%s\nlease\t%s\n", draining, st.SeedKey, holder)
+	}
+	if !st.Plays {
+		return
+	}
+	fmt.Fprintf(w, "matches taken over\t%d\nfenced appends\t%d\n", st.Handovers, st.FencedAppends)
+	for _, m := range st.Members {
+		this := ""
+		if m.ID == st.Member {
+			this = " (this process)"
+		}
+		lacks := ""
+		if len(m.MissingSeedKeys) > 0 {
+			lacks = ", lacks the seed keys " + client.OneLine(strings.Join(m.MissingSeedKeys, " "))
+		}
+		fmt.Fprintf(w, "member\t%s on %s%s: plays %d of %d matches, %d free, since %s%s\n", client.OneLine(m.ID), client.OneLine(m.Host), this,
+			m.Running, m.MaxMatches, m.Free, m.Since.Format(time.RFC3339), lacks)
+	}
 }

@@ -15,10 +15,13 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-// The official client never closes the connection of a node that was unavailable. Its
-// goroutine ends after half an hour.
+// The official client never closes the connection of a node that was unavailable. If the
+// node stays away, the connection dials it again and again. Otherwise its goroutine ends
+// after half an hour.
 func TestMain(m *testing.M) {
-	logtest.VerifyNoLeaks(m, goleak.IgnoreTopFunction("google.golang.org/grpc/internal/grpcsync.(*CallbackSerializer).run"))
+	logtest.VerifyNoLeaks(m,
+		goleak.IgnoreTopFunction("google.golang.org/grpc/internal/grpcsync.(*CallbackSerializer).run"),
+		goleak.IgnoreAnyFunction("google.golang.org/grpc.(*addrConn).resetTransportAndUnlock"))
 }
 
 // echo starts a server that sends all data back, and returns its address.
