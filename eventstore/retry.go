@@ -2,8 +2,9 @@ package eventstore
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"time"
 )
@@ -30,10 +31,18 @@ func Retry(ctx context.Context, call func() error, final ...error) error {
 			slices.ContainsFunc(final, func(f error) bool { return errors.Is(err, f) }) {
 			return err
 		}
-		if ended := Sleep(ctx, pause/2+rand.N(pause)); ended != nil { // random, so that callers do not all retry at the same moment
+		if ended := Sleep(ctx, pause/2+randomBelow(pause)); ended != nil { // random, so that callers do not all retry at the same moment
 			return errors.Join(ended, err)
 		}
 	}
+}
+
+// randomBelow returns a random duration below d. It uses crypto/rand, because a
+// simulation can repeat its numbers (testing/cryptotest).
+func randomBelow(d time.Duration) time.Duration {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return time.Duration(binary.LittleEndian.Uint64(b[:]) % uint64(d))
 }
 
 // Sleep waits for d. If ctx ends first, it returns the error of ctx. It does not

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/pprof"
 	"time"
 
 	"hexarena/eventstore"
@@ -40,8 +41,14 @@ type delivery struct {
 	err     error
 }
 
-// followOn follows the log, and begins again if the log loses events.
-func (r *Runner) followOn(ctx context.Context, enough func() bool) error {
+// followOn follows the log, and begins again if the log loses events. Profiles show the
+// name of the model.
+func (r *Runner) followOn(ctx context.Context, enough func() bool) (err error) {
+	pprof.Do(ctx, pprof.Labels("part", r.model.Name()), func(ctx context.Context) { err = r.followAcrossLosses(ctx, enough) })
+	return err
+}
+
+func (r *Runner) followAcrossLosses(ctx context.Context, enough func() bool) error {
 	lost := false
 	for {
 		err := r.follow(ctx, enough)
@@ -62,8 +69,7 @@ func (r *Runner) followOn(ctx context.Context, enough func() bool) error {
 // events. The next call to start checks whether the log still contains the event of the
 // checkpoint. The parameter losses is the number of losses when the subscription began.
 func (r *Runner) goBack(losses int) error {
-	r.folding.Lock()
-	defer r.folding.Unlock()
+	defer r.lock()()
 	if err := r.Err(); err != nil || r.losses != losses {
 		return err
 	}
@@ -158,8 +164,7 @@ func (r *Runner) subscribe(ctx context.Context, from eventstore.Position) <-chan
 // and the first call after a loss, checks whether the rows belong to this log, and
 // replaces the file if they do not.
 func (r *Runner) start(ctx context.Context) (eventstore.Position, int, error) {
-	r.folding.Lock()
-	defer r.folding.Unlock()
+	defer r.lock()()
 	if err := r.Err(); err != nil {
 		return 0, 0, err
 	}
@@ -196,8 +201,7 @@ func (r *Runner) setRefolding(refolding bool) {
 // folded it. It commits the batch if the parameter due is true, or if the batch is
 // large or old. It rejects messages of a subscription that began before the last loss.
 func (r *Runner) take(m eventstore.Message, losses int, due bool) error {
-	r.folding.Lock()
-	defer r.folding.Unlock()
+	defer r.lock()()
 	if err := r.Err(); err != nil {
 		return err
 	}
@@ -265,8 +269,7 @@ func (r *Runner) fold(e eventstore.Recorded) error {
 }
 
 func (r *Runner) commit() error {
-	r.folding.Lock()
-	defer r.folding.Unlock()
+	defer r.lock()()
 	if err := r.Err(); err != nil {
 		return err
 	}
@@ -276,8 +279,7 @@ func (r *Runner) commit() error {
 // commitOld commits the batch if it is old. The method follow() calls it regularly,
 // because there may be no next message that would trigger the commit.
 func (r *Runner) commitOld() error {
-	r.folding.Lock()
-	defer r.folding.Unlock()
+	defer r.lock()()
 	if r.batch.tx == nil || time.Since(r.batch.began) < batchAge {
 		return nil
 	}
@@ -329,8 +331,7 @@ func (r *Runner) stopOnFileError(tx *Tx, err error) error {
 // The checkpoint needs an event at or after its position to identify the log. If
 // there is no such event, checkpointIfIdle does nothing.
 func (r *Runner) checkpointIfIdle(ctx context.Context) error {
-	r.folding.Lock()
-	defer r.folding.Unlock()
+	defer r.lock()()
 	if r.batch.tx != nil || r.applied == r.file.checkpoint.position || r.Err() != nil {
 		return nil
 	}

@@ -15,6 +15,8 @@ import (
 	"log/slog"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
+
 	"hexarena/eventstore"
 )
 
@@ -66,7 +68,7 @@ type Runner struct {
 	logger *slog.Logger
 	meter  meter
 
-	folding    sync.Mutex // guards the fields below and calls to the model
+	folding    *semaphore.Weighted // held by one caller at a time; guards the fields below and calls to the model. Not a mutex: a holder may wait for the log, and a synctest bubble cannot wait for a mutex
 	file       *file
 	logChecked bool                // whether the Runner has checked that the file belongs to this log
 	losses     int                 // how often the log has lost events; subscriptions that began before the last loss are out of date
@@ -85,7 +87,7 @@ type Runner struct {
 // Open returns a runner of a model whose file is in dir. If the file cannot be
 // used, Open replaces it with an empty file.
 func Open(dir string, log eventstore.Log, model Model, logger *slog.Logger) (*Runner, error) {
-	r := &Runner{log: log, model: model, dir: dir, logger: logger.With("projection", model.Name()), changed: make(chan struct{})}
+	r := &Runner{log: log, model: model, dir: dir, logger: logger.With("projection", model.Name()), changed: make(chan struct{}), folding: semaphore.NewWeighted(1)}
 	r.meter.markBehind()
 	if err := r.openFile(); err != nil {
 		return nil, fmt.Errorf("projection %s: %w", model.Name(), err)
@@ -95,8 +97,7 @@ func Open(dir string, log eventstore.Log, model Model, logger *slog.Logger) (*Ru
 
 // Close closes the file. Call it after Run and Sync have returned.
 func (r *Runner) Close() error {
-	r.folding.Lock()
-	defer r.folding.Unlock()
+	defer r.lock()()
 	return r.file.close()
 }
 
@@ -206,9 +207,15 @@ func (r *Runner) Name() string { return r.model.Name() }
 
 // Dump writes the committed rows in the format of the function Dump.
 func (r *Runner) Dump(w io.Writer) error {
-	r.folding.Lock()
-	defer r.folding.Unlock()
+	defer r.lock()()
 	return Dump(w, r.file.rows)
+}
+
+// The method lock() waits until no other caller holds folding. The caller must call
+// unlock when it is done.
+func (r *Runner) lock() (unlock func()) {
+	_ = r.folding.Acquire(context.Background(), 1) // fails only if the context ends
+	return func() { r.folding.Release(1) }
 }
 
 // ErrStopped means that a model has stopped, so its results are out of date.

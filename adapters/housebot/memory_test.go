@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/domain/game"
 	"hexarena/domain/match"
 )
 
@@ -26,4 +27,25 @@ func TestOneMessageInEachTurn(t *testing.T) {
 	var other thisTurn
 	other.at(&view)
 	require.Empty(t, other.talk("hello"))
+}
+
+// A bot that takes over a seat in the middle of a turn does not know whether the seat has
+// played a dev card in this turn. A second one would be a strike.
+func TestATakeoverPlaysNoCardInItsFirstTurn(t *testing.T) {
+	view := match.View{Seat: 1}
+	var now thisTurn
+	now.at(&view) // the setup
+	view.Turn = 9
+	now.at(&view)
+	require.False(t, now.played)
+	require.Zero(t, now.offers)
+
+	var other thisTurn
+	other.at(&view)
+	require.True(t, other.played)
+	require.Equal(t, game.MaxOffers, other.offers)
+	view.Turn = 13
+	other.at(&view)
+	require.False(t, other.played)
+	require.Zero(t, other.offers)
 }

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime/pprof"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -21,6 +22,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"hexarena/domain/ladder"
+	"hexarena/eventstore"
 )
 
 // tickTime is the time limit of one tick, so that a slow log does not delay the
@@ -63,8 +65,8 @@ type Orders interface {
 	MaySeat(ctx context.Context) (bool, error)
 }
 
-// Options configure a Matchmaker. All fields except Pauser, Orders, Retired and
-// Rotation are required.
+// Options configure a Matchmaker. All fields except Pauser, Orders, Retired,
+// Rotation and Gap are required.
 type Options struct {
 	Ladders   []*Ladder // one per mode
 	Directory Directory
@@ -74,7 +76,10 @@ type Options struct {
 	Retired   RetiredKeys // if nil, retired seed keys are not published
 	Rotation  Rotation    // if nil, seed keys are not rotated on a schedule
 	Tick      time.Duration
-	Logger    *slog.Logger
+	// Gap is the time between the ticks of two modes, and before the first one. Without
+	// it, they all read the same streams at the same moment, and their order is random.
+	Gap    time.Duration
+	Logger *slog.Logger
 }
 
 // Matchmaker runs the ticks of its ladders. It is safe for concurrent use.
@@ -103,12 +108,19 @@ func (m *Matchmaker) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	began := time.Now()
 	m.began.Store(&began)
-	for _, l := range m.options.Ladders {
-		all.Go(func() { m.everyTick(ctx, func() { m.tick(ctx, l) }) })
-		all.Go(func() { l.TakeSnapshots(ctx) })
+	for i, l := range m.options.Ladders {
+		mode := pprof.Labels("mode", l.Mode())
+		all.Go(func() {
+			pprof.Do(ctx, mode, func(ctx context.Context) { m.everyTick(ctx, i+1, func() { m.tick(ctx, l) }) })
+		})
+		all.Go(func() { pprof.Do(ctx, mode, l.TakeSnapshots) })
 	}
 	if m.options.Retired != nil || m.options.Rotation != nil {
-		all.Go(func() { m.everyTick(ctx, func() { m.keepKeys(ctx) }) })
+		all.Go(func() {
+			pprof.Do(ctx, pprof.Labels("part", "keys"), func(ctx context.Context) {
+				m.everyTick(ctx, len(m.options.Ladders)+1, func() { m.keepKeys(ctx) })
+			})
+		})
 	}
 	all.Wait()
 }
@@ -137,8 +149,11 @@ func (m *Matchmaker) WithSeatingPaused(f func()) {
 	f()
 }
 
-// everyTick calls f once immediately and then at the time of each tick, until ctx ends.
-func (m *Matchmaker) everyTick(ctx context.Context, f func()) {
+// everyTick calls f at the time of each tick, until ctx ends: the first time after n gaps.
+func (m *Matchmaker) everyTick(ctx context.Context, n int, f func()) {
+	if eventstore.Sleep(ctx, time.Duration(n)*m.options.Gap) != nil {
+		return
+	}
 	ticker := time.NewTicker(m.options.Tick)
 	defer ticker.Stop()
 	for {

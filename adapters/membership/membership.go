@@ -12,6 +12,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"runtime/pprof"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -194,9 +195,9 @@ func (m *Members) Run(ctx context.Context, r Referee) error {
 	m.referee, m.reject = r, reject
 	m.mu.Unlock()
 	var all sync.WaitGroup
-	all.Go(func() { m.follow(ctx) })
-	all.Go(func() { m.beat(ctx) })
-	all.Go(func() { m.playAssigned(ctx) })
+	for part, run := range map[string]func(context.Context){"members": m.follow, "heartbeats": m.beat, "assignments": m.playAssigned} {
+		all.Go(func() { pprof.Do(ctx, pprof.Labels("part", part), run) })
+	}
 	all.Wait()
 	return m.mayTakePart()
 }

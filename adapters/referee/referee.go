@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"runtime/pprof"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -213,11 +214,11 @@ func (r *Referee) begin(s ladder.Seating) *task {
 	ordered, giveOrder := context.WithCancelCause(context.Background())
 	t := &task{cancel: cancel, ordered: ordered, giveOrder: giveOrder, done: make(chan struct{})}
 	r.running[s.MatchID] = t
-	go func() {
+	go pprof.Do(ctx, pprof.Labels("match", s.MatchID), func(ctx context.Context) {
 		defer r.end(s, t)
 		t.abort, t.err = r.play(ctx, ordered, s)
 		r.report(s, t.err)
-	}()
+	})
 	return t
 }
 

@@ -70,8 +70,7 @@ func (r *Runner) prepare(ctx context.Context, b directory.Bot) (outcome string, 
 // play passes a trial to the referee, unless the bot is in a match.
 func (r *Runner) play(ctx context.Context, b directory.Bot, s ladder.Seating) (outcome string, err error) {
 	r.o.BetweenTicks(func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
+		defer r.lock()()
 		var playing bool
 		if playing, err = r.o.InMatch(ctx, b.Mode, b.ID); err != nil {
 			return

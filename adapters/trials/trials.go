@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"hexarena/domain/ladder"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
@@ -89,20 +91,29 @@ type Options struct {
 type Runner struct {
 	o Options
 
-	mu      sync.Mutex // guards the fields below; held while a trial begins, so that HoldsBack sees the trial or the trial sees the match
+	turn    *semaphore.Weighted // held by one caller at a time; guards the fields below; held while a trial begins, so that HoldsBack sees the trial or the trial sees the match. Not a mutex: the holder may wait for the log, and a synctest bubble cannot wait for a mutex
 	referee Referee
 	bots    map[string]directory.Bot // by the id of the trial
 }
 
 // New returns a Runner. Call Run to begin trials.
-func New(o Options) *Runner { return &Runner{o: o, bots: map[string]directory.Bot{}} }
+func New(o Options) *Runner {
+	return &Runner{o: o, turn: semaphore.NewWeighted(1), bots: map[string]directory.Bot{}}
+}
+
+// The method lock() waits until no other caller holds turn. The caller must call unlock
+// when it is done.
+func (r *Runner) lock() (unlock func()) {
+	_ = r.turn.Acquire(context.Background(), 1) // fails only if the context ends
+	return func() { r.turn.Release(1) }
+}
 
 // Run begins trials until ctx ends. The open trials that earlier processes left behind
 // come first. Failures are logged and retried.
 func (r *Runner) Run(ctx context.Context, referee Referee) {
-	r.mu.Lock()
+	unlock := r.lock()
 	r.referee = referee
-	r.mu.Unlock()
+	unlock()
 	ordered := make(chan struct{}, 1)
 	var watching sync.WaitGroup
 	defer watching.Wait()
@@ -162,8 +173,7 @@ func (r *Runner) failed(ctx context.Context, what, trialID string, err error) {
 // the match must wait, because a bot plays only one game at a time. This happens only
 // if a process that no longer seats has seated the bot.
 func (r *Runner) HoldsBack(s ladder.Seating) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	defer r.lock()()
 	for id, b := range r.bots {
 		for _, e := range s.Bots {
 			if e.BotID == b.ID && r.referee.Playing(id) {
@@ -190,14 +200,13 @@ func (r *Runner) Void(ctx context.Context, trialID, why string) error {
 func (r *Runner) Finished(context.Context, string) (bool, error) { return false, nil }
 
 func (r *Runner) played(ctx context.Context, trialID, outcome string) error {
-	r.mu.Lock()
+	unlock := r.lock()
 	b := r.bots[trialID]
-	r.mu.Unlock()
+	unlock()
 	if err := r.end(ctx, b, trialID, outcome); err != nil {
 		return err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	defer r.lock()()
 	delete(r.bots, trialID)
 	return nil
 }

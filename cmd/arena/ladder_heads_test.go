@@ -207,7 +207,7 @@ func BenchmarkStartOfAMatch(b *testing.B) {
 	standard := a.ladders[0]
 	waits := a.player.referee
 	starts := referee.New(referee.Options{
-		Log: a.log, Dial: dial(a.dialer()), Player: a.player.folder.ID, Logger: logger, Bots: a.directory.Bot, ServerSeed: referee.SeedsFromKeys(a.secrets.SeedKey),
+		Log: a.log, Dial: a.dial, Player: a.player.folder.ID, Logger: logger, Bots: a.directory.Bot, ServerSeed: referee.SeedsFromKeys(a.secrets.SeedKey),
 		Modes:   map[string]referee.Mode{ladder.Standard: {Decision: a.DecisionStandard, Wall: a.WallStandard, Ladder: standard}},
 		Publish: func(context.Context, ladder.Seating) error { return nil },
 	})

@@ -18,6 +18,9 @@ import (
 // matchesPerCore is the default of --max-matches for each CPU core.
 const matchesPerCore = 500
 
+// tickGap is the time between the ticks of two modes.
+const tickGap = 10 * time.Millisecond
+
 // player plays the matches that are assigned to this process.
 type player struct {
 	folder  *lease.Folder
@@ -86,7 +89,7 @@ func (a *arena) refereeOptions(process string, members *membership.Members) refe
 		modes[l.Mode()] = m
 	}
 	o := referee.Options{
-		Log: a.log, Dial: dial(a.dialer()), Modes: modes, Player: process, Logger: a.logger, Gate: members.Gate,
+		Log: a.log, Dial: a.dial, Modes: modes, Player: process, Logger: a.logger, Gate: members.Gate,
 		Bots: a.directory.Bot, ServerSeed: referee.SeedsFromKeys(a.secrets.SeedKey), Publish: a.publish,
 	}
 	if a.beacon != nil {
@@ -101,7 +104,7 @@ func (a *arena) newSeater(l *lease.Lease) *seater {
 	s.trials = a.newTrialPlayer(s, l)
 	s.assigner = assigner{a.player.members, a.secrets, l.Generation(), s.trials.runner.HoldsBack}
 	s.tick = matchmaker.New(matchmaker.Options{
-		Ladders: a.ladders, Directory: candidates{a.directory, a.signedLog, a.heads}, Assigner: s.assigner, Pauser: a.notices, Tick: a.pace.Tick,
+		Ladders: a.ladders, Directory: candidates{a.directory, a.signedLog, a.heads}, Assigner: s.assigner, Pauser: a.notices, Tick: a.pace.Tick, Gap: tickGap,
 		Logger: a.logger, Orders: orders{a.log, a.secrets}, Retired: a.secrets,
 		Rotation: a.rotation(),
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/pprof"
 	"sync"
 	"time"
 
@@ -37,25 +38,25 @@ func (a *arena) run(ctx context.Context) error {
 	for _, r := range a.runners {
 		g.Go(func() error { return unlessItStopped(r, r.Run(models)) })
 	}
-	for _, background := range []func(context.Context){
-		a.accounts.Run,
-		a.live.Run,
-		a.heads.Run,
-		a.cosigners.Run,
-		func(ctx context.Context) { a.mailer.Run(ctx, a.logger) },
+	for part, background := range map[string]func(context.Context){
+		"accounts":  a.accounts.Run,
+		"live":      a.live.Run,
+		"heads":     a.heads.Run,
+		"cosigners": a.cosigners.Run,
+		"mailer":    func(ctx context.Context) { a.mailer.Run(ctx, a.logger) },
 	} {
-		g.Go(func() error { background(models); return nil })
+		g.Go(labeled(models, part, func(ctx context.Context) error { background(ctx); return nil }))
 	}
 	g.Go(func() error { return a.watchNode(ctx) })
-	g.Go(func() error { return a.serveUpToDate(ctx) })
-	g.Go(func() error { return unlessStopped(ctx, a.signedLog.catchUp(ctx)) })
+	g.Go(labeled(ctx, "serve", a.serveUpToDate))
+	g.Go(labeled(ctx, "signed log", func(ctx context.Context) error { return unlessStopped(ctx, a.signedLog.catchUp(ctx)) }))
 	g.Go(func() error { return listen.Serve(a.admin, a.listeners.admin) })
 	if a.Play {
-		g.Go(func() error { a.secrets.Follow(models, a.logger); return nil })
+		g.Go(labeled(models, "secrets", func(ctx context.Context) error { a.secrets.Follow(ctx, a.logger); return nil }))
 		if a.beacon != nil {
 			g.Go(func() error { a.beacon.Run(models); return nil })
 		}
-		g.Go(func() error { return a.play(ctx) })
+		g.Go(labeled(ctx, "play", a.play))
 	}
 	g.Go(func() error {
 		defer stopModels()
@@ -64,6 +65,15 @@ func (a *arena) run(ctx context.Context) error {
 		return nil
 	})
 	return g.Wait()
+}
+
+// labeled returns a function that calls f with a profiler label, which names a part of
+// the arena.
+func labeled(ctx context.Context, part string, f func(context.Context) error) func() error {
+	return func() (err error) {
+		pprof.Do(ctx, pprof.Labels("part", part), func(ctx context.Context) { err = f(ctx) })
+		return err
+	}
 }
 
 // watchNode returns an error, which stops the arena, when the embedded node can no
@@ -217,11 +227,15 @@ func (a *arena) seatUnder(ctx context.Context, s *seater, held *lease.Lease) err
 	a.seating.Store(s)
 	defer a.seating.Store(nil)
 	var background sync.WaitGroup
-	background.Go(func() { s.tick.Run(ticking) })
-	background.Go(func() { s.trials.run(ticking) })
-	background.Go(func() { a.notices.Run(ticking) })
-	background.Go(func() { a.auth.FinishDeletions(ticking, a.directory.Deleted) })
-	background.Go(func() { a.player.members.Watch(ticking, s.assigner.Assign) })
+	for part, run := range map[string]func(context.Context){
+		"tick":      s.tick.Run,
+		"trials":    s.trials.run,
+		"notices":   a.notices.Run,
+		"deletions": func(ctx context.Context) { a.auth.FinishDeletions(ctx, a.directory.Deleted) },
+		"assign":    func(ctx context.Context) { a.player.members.Watch(ctx, s.assigner.Assign) },
+	} {
+		background.Go(func() { pprof.Do(ticking, pprof.Labels("part", part), run) })
+	}
 	select {
 	case <-held.Lost():
 	case <-ctx.Done():

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"hexarena/adapters/api"
 	"hexarena/adapters/api/ratelimit"
@@ -29,6 +30,7 @@ import (
 	"hexarena/adapters/mail"
 	"hexarena/adapters/matchmaker"
 	"hexarena/adapters/notices"
+	"hexarena/adapters/referee"
 	"hexarena/adapters/rest"
 	"hexarena/adapters/secrets"
 	"hexarena/adapters/web"
@@ -36,6 +38,7 @@ import (
 	"hexarena/cmd/arena/listen"
 	"hexarena/cmd/arena/offline"
 	"hexarena/domain/ladder"
+	"hexarena/eventstore"
 	"hexarena/eventstore/esdb"
 	"hexarena/eventstore/node"
 	"hexarena/projections"
@@ -76,12 +79,14 @@ type arena struct {
 	baseURL   string
 	host      string // host of the base URL, with the port if the URL has one
 	logger    *slog.Logger
-	log       *esdb.Log
+	log       logClient
 	secrets   *secrets.Secrets
 	public    ed25519.PublicKey
 	directory directoryAdapter
 	mailer    *mail.Mailer
 	auth      *auth.Service
+	dial      referee.Dial // opens sockets to bots
+	checker   api.Checker  // checks the URLs of bots
 	notices   *notices.Notifier
 	accounts  *accounts.Accounts
 	matches   list
@@ -106,11 +111,22 @@ type arena struct {
 	closers   []func() error                             // in the order of opening
 }
 
+// logClient is the arena's connection to the log. An *esdb.Log implements it. The
+// simulation has its own.
+type logClient interface {
+	eventstore.Log
+	Ping(ctx context.Context) error
+	Outage() time.Duration // how long the log has been unavailable
+	OnLoss(f func())       // calls f when the log has lost events that this process knows
+	Collector() prometheus.Collector
+	Close() error
+}
+
 // The function open() creates all parts and connects them. If it fails, it closes the
 // parts that it has opened.
 func open(ctx context.Context, c config, logger *slog.Logger) (*arena, error) {
 	a := &arena{config: c, logger: logger}
-	for _, step := range []func(context.Context) error{a.openPorts, a.openMail, a.openLog, a.openSecrets, a.openBeacon, a.openModels, a.openPlay, a.openServers} {
+	for _, step := range []func(context.Context) error{a.openPorts, a.openMail, a.openLog, a.openSecrets, a.openDialer, a.openBeacon, a.openModels, a.openPlay, a.openServers} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, a.close())
 		}
@@ -199,11 +215,12 @@ func (a *arena) openLog(ctx context.Context) error {
 		a.onClose(n.Close)
 		connection = fmt.Sprintf("esdb://%s?tls=false", l.Addr())
 	}
-	var err error
-	if a.log, err = esdb.Open(connection, a.logger); err != nil {
+	log, err := esdb.Open(connection, a.logger)
+	if err != nil {
 		return fmt.Errorf("--eventstore: %w", err)
 	}
-	a.onClose(a.log.Close)
+	a.log = log
+	a.onClose(log.Close)
 	ctx, cancel := context.WithTimeout(ctx, startupTime)
 	defer cancel()
 	if err := a.log.Ping(ctx); err != nil {
@@ -278,15 +295,17 @@ func (a *arena) openLadders() {
 	}
 }
 
-// dialer returns a dialer that connects to bots, but never to the arena itself.
-func (a *arena) dialer() *botwire.Dialer {
+// openDialer creates the dialer. It connects to bots, but never to the arena itself.
+func (a *arena) openDialer(context.Context) error {
 	o := botwire.Options{Key: a.secrets.Platform(), Production: a.Production, Now: time.Now, Logger: a.logger, OwnHosts: []string{a.host}}
 	for _, l := range []net.Listener{a.listeners.public, a.listeners.admin, a.listeners.node} {
 		if l != nil {
 			o.Own = append(o.Own, l.Addr().(*net.TCPAddr).AddrPort())
 		}
 	}
-	return botwire.New(o)
+	d := botwire.New(o)
+	a.dial, a.checker = dial(d), d
+	return nil
 }
 
 func (a *arena) openServers(context.Context) error {
@@ -299,7 +318,7 @@ func (a *arena) openServers(context.Context) error {
 		return err
 	}
 	handler, err := api.New(api.Options{
-		Log: a.log, Outage: a.log.Outage, Auth: a.auth, ParsePublicKey: auth.ParsePublicKey, Checker: a.dialer(), Directory: a.directory,
+		Log: a.log, Outage: a.log.Outage, Auth: a.auth, ParsePublicKey: auth.ParsePublicKey, Checker: a.checker, Directory: a.directory,
 		Accounts: a.accounts, Matches: a.matches, Leaderboard: a.board, Live: a.live, Queue: newQueue(a), Health: a.health, Events: a.health, SeedKey: a.secrets.SeedKey,
 		Beacon: a.beaconInfo(), SignedLog: a.signedLog, SignHead: a.signHead, Checkpoint: a.heads.Checkpoint, Cosigned: a.cosigners.Cosigned, LadderKey: a.ladderKey,
 		PlatformKey: a.public, BaseURL: a.baseURL, SecurityContact: a.SecurityContact, Limits: ratelimit.Defaults(), TrustedProxies: a.trustedProxies,

@@ -3,8 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"maps"
-	"math/rand/v2"
 	"time"
 
 	"hexarena/adapters/admin"
@@ -59,9 +60,11 @@ func (a *arena) newTrialPlayer(s *seater, held *lease.Lease) *trialPlayer {
 // withHouses adds the house bots of trials to the bots that a referee finds and
 // dials.
 func withHouses(bots func(string) (directory.Bot, bool), dial referee.Dial) (func(string) (directory.Bot, bool), referee.Dial) {
-	houses := map[string]trials.House{}
+	houses, seeds := map[string]trials.House{}, map[string]uint64{}
 	for _, h := range trials.Houses {
-		houses[h.ID] = h
+		var seed [8]byte
+		_, _ = rand.Read(seed[:]) // never fails
+		houses[h.ID], seeds[h.ID] = h, binary.LittleEndian.Uint64(seed[:])
 	}
 	find := func(id string) (directory.Bot, bool) {
 		if h, ok := houses[id]; ok {
@@ -74,7 +77,7 @@ func withHouses(bots func(string) (directory.Bot, bool), dial referee.Dial) (fun
 		if !ok {
 			return dial(ctx, url, matchID, u, receive)
 		}
-		player, err := housebot.NewPlayer(h.Bot, rand.Uint64(), matchID)
+		player, err := housebot.NewPlayer(h.Bot, seeds[h.ID], matchID)
 		if err != nil {
 			return nil, referee.Accepted{}, err
 		}

@@ -26,7 +26,8 @@ type Log struct {
 	events  []eventstore.Recorded // all except system events, by position
 	head    eventstore.Position   // end of the log, including system events
 	streams map[eventstore.StreamID]*stream
-	grown   chan struct{} // closed, and replaced, when events grows
+	grown   chan struct{} // closed, and replaced, when events changes
+	losses  []int         // for each loss, the number of events that were kept
 }
 
 var _ eventstore.Log = (*Log)(nil)

@@ -112,6 +112,40 @@ func TestAppendStoresACopy(t *testing.T) {
 	}
 }
 
+// A loss removes the newest events. Later events get their positions and revisions.
+func TestLose(t *testing.T) {
+	log := memory.New()
+	first, err := log.Append(t.Context(), "s-1", eventstore.NoStream, events(1)...)
+	require.NoError(t, err)
+	lost := events(1)
+	second, err := log.Append(t.Context(), "s-1", eventstore.At(0), lost...)
+	require.NoError(t, err)
+	held := 0 // events that the subscriber has got
+	for m, err := range log.Subscribe(t.Context(), 0, eventstore.Filter{}) {
+		if held == 2 {
+			require.ErrorIs(t, err, eventstore.ErrEventsLost)
+			break
+		}
+		require.NoError(t, err)
+		if m.Event == nil {
+			continue
+		}
+		if held++; held == 2 {
+			log.Lose(first.Position)
+			n, err := last(t, log.Read(t.Context(), "s-1", 0, eventstore.ReadOptions{}))
+			require.NoError(t, err)
+			require.Equal(t, 1, n)
+			again, err := log.Append(t.Context(), "s-1", eventstore.At(0), lost...)
+			require.NoError(t, err)
+			require.Equal(t, second, again)
+		}
+	}
+	require.Equal(t, 2, held)
+	n, err := last(t, log.ReadAll(t.Context(), 0, eventstore.ReadOptions{}))
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+}
+
 func BenchmarkAppend(b *testing.B) {
 	log := memory.New()
 	for i := 0; b.Loop(); i++ {

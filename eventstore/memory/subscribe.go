@@ -16,14 +16,18 @@ const checkpointEvery = 32
 // runs in the subscriber's goroutine, so a slow subscriber delays only itself.
 func (l *Log) Subscribe(ctx context.Context, after eventstore.Position, filter eventstore.Filter) iter.Seq2[eventstore.Message, error] {
 	return func(yield func(eventstore.Message, error) bool) {
-		next, err := l.start(after)
+		next, losses, err := l.start(after)
 		if err != nil {
 			yield(eventstore.Message{}, err)
 			return
 		}
 		sub := subscription{filter: filter, yield: yield}
 		for caughtUp := false; ; {
-			events, grown := l.since(next)
+			events, grown, err := l.since(next, losses)
+			if err != nil {
+				yield(eventstore.Message{}, err)
+				return
+			}
 			next += len(events)
 			if !sub.deliver(ctx, events) {
 				return
@@ -46,23 +50,26 @@ func (l *Log) Subscribe(ctx context.Context, after eventstore.Position, filter e
 	}
 }
 
-// start returns the index of the first event to examine.
-func (l *Log) start(after eventstore.Position) (int, error) {
+// start returns the index of the first event to examine, and the number of losses.
+func (l *Log) start(after eventstore.Position) (index, losses int, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i, err := l.after(after)
-	if err != nil {
-		return 0, fmt.Errorf("subscribe to $all: %w", err)
+	if index, err = l.after(after); err != nil {
+		return 0, 0, fmt.Errorf("subscribe to $all: %w", err)
 	}
-	return i, nil
+	return index, len(l.losses), nil
 }
 
 // The method since() returns the events starting at an index, and a channel that
-// closes when the log grows.
-func (l *Log) since(index int) ([]eventstore.Recorded, <-chan struct{}) {
+// closes when the log changes. It returns eventstore.ErrEventsLost if an event before the
+// index was lost after the given number of losses.
+func (l *Log) since(index, losses int) ([]eventstore.Recorded, <-chan struct{}, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.events[index:], l.grown
+	if l.examined(index, losses) {
+		return nil, nil, fmt.Errorf("subscribe to $all: %w", eventstore.ErrEventsLost)
+	}
+	return l.events[index:], l.grown, nil
 }
 
 // subscription holds the progress of one subscriber.
