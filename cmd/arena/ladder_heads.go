@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"hexarena/domain/ladder"
 	"hexarena/projections"
 	"hexarena/projections/signedlog"
@@ -38,7 +40,7 @@ type ladderHeads struct {
 	cosigned func(mode string, h ladderHead) []byte
 	kept     *keptHeads // stores each head before it is served; nil in some tests
 
-	renewing sync.Mutex // held by renew
+	renewing *semaphore.Weighted // held by renew; unlike with a mutex, a caller stops waiting when its context ends
 
 	mu      sync.Mutex // guards the fields below
 	heads   map[string]ladderHead
@@ -46,7 +48,7 @@ type ladderHeads struct {
 }
 
 func newLadderHeads(log signedLogReader, sign func(mode string, size uint64, root []byte) (ladderHead, error), logger *slog.Logger) *ladderHeads {
-	return &ladderHeads{log: log, sign: sign, logger: logger, heads: map[string]ladderHead{}, changed: make(chan struct{})}
+	return &ladderHeads{log: log, sign: sign, logger: logger, renewing: semaphore.NewWeighted(1), heads: map[string]ladderHead{}, changed: make(chan struct{})}
 }
 
 // Run keeps the heads up to date until ctx ends or the read model stops.
@@ -91,8 +93,10 @@ func (h *ladderHeads) check(ctx context.Context) error {
 // renew signs a new head if a mode's tree has grown. It also notices if the tree no longer
 // continues the last head.
 func (h *ladderHeads) renew(ctx context.Context, mode string) error {
-	h.renewing.Lock()
-	defer h.renewing.Unlock()
+	if err := h.renewing.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("wait for another head: %w", err)
+	}
+	defer h.renewing.Release(1)
 	if err := h.log.err(); err != nil {
 		return err
 	}
