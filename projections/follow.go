@@ -131,6 +131,10 @@ func (r *Runner) follow(ctx context.Context, enough func() bool) error {
 			if d.message.CaughtUp && enough() {
 				return nil
 			}
+		case <-r.doubt: // the subscription may have begun after the loss, so that it does not end
+			if doubted, _ := r.doubted(); doubted {
+				return errors.Join(eventstore.ErrEventsLost, r.goBack(losses))
+			}
 		case <-age.C:
 			if err := r.commitOld(); err != nil {
 				return err

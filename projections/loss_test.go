@@ -59,3 +59,29 @@ func TestRunnerFoldsAgainWhenTheLogHasLostEvents(t *testing.T) {
 		})
 	}
 }
+
+// The log may have lost events, but the subscription does not end, because it began after
+// that. No event follows.
+func TestRunnerChecksItsRowsWhenTheyAreDoubted(t *testing.T) {
+	log, model := logtest.NewLosing(memory.New()), &list{}
+	at := put(t, log.Log(), "a-1", "one", "two")
+	r := follow(t, t.TempDir(), log, model)
+	var running sync.WaitGroup
+	ctx, cancel := context.WithCancel(t.Context())
+	running.Go(func() { require.NoError(t, r.Run(ctx)) })
+	require.NoError(t, r.Wait(ctx, at))
+	waiting := r.Changed()
+	r.Doubt()
+	<-waiting
+	for changed := r.Changed(); r.Serving() != nil; changed = r.Changed() {
+		select {
+		case <-changed:
+		case <-t.Context().Done():
+			require.Fail(t, "the rows were not checked")
+		}
+	}
+	require.NoError(t, r.Sync(ctx))
+	require.Contains(t, model.remembered(), "two")
+	cancel()
+	running.Wait()
+}

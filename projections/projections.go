@@ -75,6 +75,8 @@ type Runner struct {
 	applied    eventstore.Position // all selected events up to this position are folded
 	batch      batch
 
+	doubt chan struct{} // has a value after Doubt, until a call to Run or Sync receives it
+
 	mu        sync.Mutex          // guards the fields below; lock it after folding, if both are needed
 	committed eventstore.Position // queries include all selected events up to this position
 	changed   chan struct{}       // closed and replaced when committed or failed changes
@@ -87,7 +89,7 @@ type Runner struct {
 // Open returns a runner of a model whose file is in dir. If the file cannot be
 // used, Open replaces it with an empty file.
 func Open(dir string, log eventstore.Log, model Model, logger *slog.Logger) (*Runner, error) {
-	r := &Runner{log: log, model: model, dir: dir, logger: logger.With("projection", model.Name()), changed: make(chan struct{}), folding: semaphore.NewWeighted(1)}
+	r := &Runner{log: log, model: model, dir: dir, logger: logger.With("projection", model.Name()), changed: make(chan struct{}), doubt: make(chan struct{}, 1), folding: semaphore.NewWeighted(1)}
 	r.meter.markBehind()
 	if err := r.openFile(); err != nil {
 		return nil, fmt.Errorf("projection %s: %w", model.Name(), err)
@@ -170,6 +172,10 @@ func (r *Runner) Doubt() {
 	defer r.mu.Unlock()
 	r.doubts++
 	r.wake()
+	select {
+	case r.doubt <- struct{}{}:
+	default:
+	}
 }
 
 // The method doubted() reports whether the rows have not been checked since the last call
