@@ -51,6 +51,8 @@ func (s *Server) registerEndpoints() {
 	register(s, endpoint{id: "list-matches", route: "GET /matches"}, s.listMatches)
 	register(s, endpoint{id: "get-match", route: "GET /matches/{id}", etag: true}, s.getMatch)
 	register(s, endpoint{id: "get-frames", heavy: true, route: "GET /matches/{id}/frames", etag: true}, s.getFrames)
+	register(s, endpoint{id: "get-statistics", route: "GET /matches/{id}/statistics", etag: true}, s.getStatistics)
+	register(s, endpoint{id: "get-win-probability", heavy: true, route: "GET /matches/{id}/win-probability", etag: true}, s.getWinProbability)
 
 	register(s, endpoint{id: "list-live", route: "GET /live"}, s.listLive)
 	register(s, endpoint{id: "get-live", route: "GET /live/{id}"}, s.getLive)

@@ -79,7 +79,7 @@ func TestStoppedReadModelsAnswer503(t *testing.T) {
 		o.Matches, o.Leaderboard, o.Queue, o.Health, o.Events = stopped{}, stopped{}, stopped{}, stopped{}, stopped{}
 	})
 	for _, path := range []string{
-		"/matches", "/matches/m", "/matches/m/frames", "/live/m", "/live/m/stream",
+		"/matches", "/matches/m", "/matches/m/frames", "/matches/m/statistics", "/matches/m/win-probability", "/live/m", "/live/m/stream",
 		"/leaderboard", "/leaderboard?at=2026-09-06T12:00:00Z", "/bots/b/history", "/queue",
 	} {
 		a.anyone().do(http.MethodGet, path, nil).is(http.StatusServiceUnavailable, "out_of_date")

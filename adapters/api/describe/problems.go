@@ -34,6 +34,8 @@ var ownErrors = map[string][]error{
 	"list-matches":        {projections.ErrStopped},
 	"get-match":           {projections.ErrStopped, eventstore.ErrUnavailable},
 	"get-frames":          {projections.ErrStopped, eventstore.ErrUnavailable},
+	"get-statistics":      {projections.ErrStopped, eventstore.ErrUnavailable, problem.ErrMatchRunning},
+	"get-win-probability": {projections.ErrStopped, eventstore.ErrUnavailable, problem.ErrMatchRunning},
 	"get-decisions":       {projections.ErrStopped},
 	"list-bot-decisions":  {projections.ErrStopped},
 	"get-leaderboard":     {projections.ErrStopped},

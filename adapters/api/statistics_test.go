@@ -1,0 +1,62 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"hexarena/adapters/rest"
+	"hexarena/domain/stats"
+	"hexarena/projections/frames"
+)
+
+// The statistics are those of the public record, and only an ended match has them.
+func TestStatisticsOfAMatch(t *testing.T) {
+	s := newSpectated(t)
+	for g, status := range s.statuses() {
+		path := "/matches/" + g.MatchID + "/statistics"
+		if status == "running" {
+			s.get(path).is(http.StatusConflict, "match_running")
+			continue
+		}
+		got := s.get(path).is(http.StatusOK)
+		require.NotEmpty(t, got.header.Get("ETag"))
+		var body rest.MatchStatistics
+		require.NoError(t, json.Unmarshal(got.body, &body))
+		require.Equal(t, g.MatchID, body.MatchID)
+
+		var m rest.Match
+		require.NoError(t, json.Unmarshal(s.get("/matches/"+g.MatchID).is(http.StatusOK).body, &m))
+		h, err := frames.Read(t.Context(), s.arena.log, g.MatchID)
+		require.NoError(t, err)
+		fromRecord := frames.History{Started: h.Started}
+		for _, e := range m.Replay {
+			stored, err := e.Stored(*m.Proof)
+			require.NoError(t, err)
+			fromRecord.Events = append(fromRecord.Events, stored)
+		}
+		require.Equal(t, stats.Of(h.Started, fromRecord.Events), body.Match, "anyone can compute them from the record")
+		for i, seat := range body.Seats {
+			require.Equal(t, m.ThinkingMs[i], seat.ThinkingMs)
+		}
+	}
+	s.get("/matches/none/statistics").is(http.StatusNotFound, "not_found")
+	s.get("/matches/"+s.four.MatchID+"/statistics?x=1").is(http.StatusUnprocessableEntity, "invalid")
+}
+
+func TestWinProbabilityOfAMatch(t *testing.T) {
+	s := newSpectated(t)
+	s.get("/matches/"+s.running.MatchID+"/win-probability").is(http.StatusConflict, "match_running")
+	got := s.get("/matches/" + s.three.MatchID + "/win-probability").is(http.StatusOK)
+	require.NotEmpty(t, got.header.Get("ETag"))
+	var body rest.WinProbability
+	require.NoError(t, json.Unmarshal(got.body, &body))
+	require.Positive(t, body.Playouts)
+	last := body.Outlooks[len(body.Outlooks)-1]
+	require.Equal(t, s.three.State.Seq, last.Seq)
+	for seat, place := range s.three.State.End.Placements {
+		require.Equal(t, place == 1, last.Wins[seat] > 0)
+	}
+}
