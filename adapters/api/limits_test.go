@@ -200,6 +200,7 @@ func TestBusyResponsesAreDescribed(t *testing.T) {
 	expensive := map[string]string{
 		"get-frames": "/matches/" + ended + "/frames",
 
+		"get-bot-statistics":  "/bots/" + s.bots[0] + "/statistics",
 		"get-win-probability": "/matches/" + ended + "/win-probability",
 		"get-leaderboard":     "/leaderboard?at=2026-09-06T12:00:00Z",
 		"get-bot-history":     "/bots/" + s.bots[0] + "/history",

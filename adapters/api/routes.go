@@ -62,6 +62,8 @@ func (s *Server) registerEndpoints() {
 	register(s, endpoint{id: "get-leaderboard", heavy: true, route: "GET /leaderboard", etag: true}, s.getLeaderboard)
 	register(s, endpoint{id: "get-queue", route: "GET /queue"}, s.getQueue)
 	register(s, endpoint{id: "get-bot-history", heavy: true, route: "GET /bots/{id}/history"}, s.getHistory)
+	register(s, endpoint{id: "get-bot-statistics", heavy: true, route: "GET /bots/{id}/statistics"}, s.getBotStatistics)
+	register(s, endpoint{id: "get-ladder-statistics", route: "GET /ladder/{mode}/statistics"}, s.getLadderStatistics)
 
 	register(s, endpoint{id: "get-log-head", route: "GET /log/{mode}/head", etag: true, text: "text/plain"}, s.getLogHead)
 	register(s, endpoint{id: "get-log-inclusion", route: "GET /log/{mode}/inclusion", etag: true}, s.getLogInclusion)

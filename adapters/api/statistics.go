@@ -8,8 +8,10 @@ import (
 
 	"hexarena/adapters/rest"
 	"hexarena/adapters/rest/problem"
+	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/domain/stats"
+	"hexarena/projections/leaderboard"
 	"hexarena/projections/matches"
 )
 
@@ -93,4 +95,63 @@ func (s *Server) outlooks(ctx context.Context, summary matches.Summary) (out res
 		err = fmt.Errorf("win probability of match %s: %w", summary.ID, err)
 	}
 	return out, err
+}
+
+type botStatisticsPath struct {
+	ID string `path:"id"`
+}
+
+// find returns an error for a bot that has not completed a match.
+func (p *botStatisticsPath) find(c *call) error {
+	games := c.server.Leaderboard.Games(p.ID)
+	if games > 0 {
+		return c.heavy(games / historyPerCall)
+	}
+	if _, err := c.server.Leaderboard.Version(); err != nil {
+		return err
+	}
+	return problem.ErrNotFound
+}
+
+func (s *Server) getBotStatistics(_ *call, in *botStatisticsPath) (rest.BotStatistics, error) {
+	out := rest.BotStatistics{BotID: in.ID, Versions: []rest.VersionResults{}}
+	seats, err := s.Leaderboard.BySeat(in.ID)
+	if err != nil {
+		return out, err
+	}
+	out.Seats = seatResults(seats)
+	versions, err := s.Leaderboard.ByVersion(in.ID)
+	for _, v := range versions {
+		out.Versions = append(out.Versions, rest.VersionResults{Version: v.Version, Results: rest.NewResults(v.Places)})
+	}
+	return out, err
+}
+
+type ladderPath struct {
+	Mode string `path:"mode" enum:"standard,parley"`
+}
+
+// find returns an error if the mode does not exist.
+func (p *ladderPath) find(*call) error {
+	if !ladder.IsMode(p.Mode) {
+		return problem.ErrNotFound
+	}
+	return nil
+}
+
+func (s *Server) getLadderStatistics(_ *call, in *ladderPath) (rest.LadderStatistics, error) {
+	out := rest.LadderStatistics{Mode: in.Mode}
+	for players := 3; players <= 4; players++ {
+		out.Tables = append(out.Tables, rest.TableResults{Players: players, Seats: seatResults(s.Leaderboard.Results(in.Mode, players))})
+	}
+	_, err := s.Leaderboard.Version() // fails if the read model has stopped
+	return out, err
+}
+
+func seatResults(tallies []leaderboard.SeatTally) []rest.SeatResults {
+	list := make([]rest.SeatResults, 0, len(tallies))
+	for _, t := range tallies {
+		list = append(list, rest.SeatResults{Seat: t.Seat, Results: rest.NewResults(t.Places)})
+	}
+	return list
 }

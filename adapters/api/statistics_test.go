@@ -60,3 +60,40 @@ func TestWinProbabilityOfAMatch(t *testing.T) {
 		require.Equal(t, place == 1, last.Wins[seat] > 0)
 	}
 }
+
+// The results of a ladder add up to those of its bots.
+func TestResultsBySeat(t *testing.T) {
+	s := newSpectated(t)
+	games, byBot, byLadder := 0, [4]int{}, [4]int{}
+	for _, id := range s.bots {
+		got := s.get("/bots/" + id + "/statistics")
+		if got.status == http.StatusNotFound {
+			continue
+		}
+		var bot rest.BotStatistics
+		require.NoError(t, json.Unmarshal(got.is(http.StatusOK).body, &bot))
+		played := 0
+		for _, seat := range bot.Seats {
+			games += seat.Games
+			played += seat.Games
+			byBot[seat.Seat] += seat.Wins
+		}
+		require.Len(t, bot.Versions, 1)
+		require.Equal(t, played, bot.Versions[0].Games)
+	}
+	require.Positive(t, games)
+	var l rest.LadderStatistics
+	require.NoError(t, json.Unmarshal(s.get("/ladder/standard/statistics").is(http.StatusOK).body, &l))
+	require.Equal(t, "standard", l.Mode)
+	for _, table := range l.Tables {
+		require.Len(t, table.Seats, table.Players)
+		for _, seat := range table.Seats {
+			games -= seat.Games
+			byLadder[seat.Seat] += seat.Wins
+		}
+	}
+	require.Zero(t, games)
+	require.Equal(t, byBot, byLadder)
+	s.get("/ladder/chess/statistics").is(http.StatusNotFound, "not_found")
+	s.get("/bots/none/statistics").is(http.StatusNotFound, "not_found")
+}

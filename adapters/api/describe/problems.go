@@ -41,6 +41,7 @@ var ownErrors = map[string][]error{
 	"get-leaderboard":     {projections.ErrStopped},
 	"get-queue":           {projections.ErrStopped, eventstore.ErrUnavailable},
 	"get-bot-history":     {projections.ErrStopped},
+	"get-bot-statistics":  {projections.ErrStopped},
 	"list-live":           {eventstore.ErrUnavailable},
 	"stream-live":         {eventstore.ErrUnavailable},
 	"get-live":            {projections.ErrStopped, eventstore.ErrUnavailable},
@@ -53,6 +54,7 @@ var ownErrors = map[string][]error{
 	"get-ladder-checkpoint": {projections.ErrStopped, eventstore.ErrUnavailable},
 	"get-ladder-tile":       {projections.ErrStopped, eventstore.ErrUnavailable},
 	"get-ladder-proof":      {projections.ErrStopped, eventstore.ErrUnavailable},
+	"get-ladder-statistics": {projections.ErrStopped},
 	"list-ladder-events":    {eventstore.ErrUnavailable},
 }
 
