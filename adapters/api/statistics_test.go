@@ -61,6 +61,19 @@ func TestWinProbabilityOfAMatch(t *testing.T) {
 	}
 }
 
+// Only one win probability is computed at a time. A cached one needs no turn.
+func TestWinProbabilityWhileAnotherIsComputed(t *testing.T) {
+	s := newSpectated(t)
+	s.get("/matches/" + s.three.MatchID + "/win-probability").is(http.StatusOK)
+	done, err := s.server.Compute(t.Context())
+	require.NoError(t, err)
+	s.get("/matches/" + s.three.MatchID + "/win-probability").is(http.StatusOK)
+	busy := s.get("/matches/"+s.four.MatchID+"/win-probability").is(http.StatusServiceUnavailable, "busy")
+	require.Equal(t, "1", busy.header.Get("Retry-After"))
+	done()
+	s.get("/matches/" + s.four.MatchID + "/win-probability").is(http.StatusOK)
+}
+
 // The results of a ladder add up to those of its bots.
 func TestResultsBySeat(t *testing.T) {
 	s := newSpectated(t)

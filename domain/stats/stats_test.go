@@ -68,13 +68,13 @@ func TestNumbersAgreeWithTheEngine(t *testing.T) {
 		})
 		got := stats.Of(m.Started, events)
 		require.Len(t, got.Seats, seats)
-		rolls, expectedRolls := 0, 0
+		rolls, ways := 0, 0
 		for _, d := range got.Dice {
 			rolls += d.Count
-			expectedRolls += d.Expected36
+			ways += d.Expected36
 		}
 		require.Equal(t, int(m.Game.Turn), rolls)
-		require.Equal(t, 36*rolls, expectedRolls)
+		require.Equal(t, 36*rolls, ways)
 		for i, s := range got.Seats {
 			require.Equal(t, received[i], s.Received.Sum(), "seat %d", i)
 			require.Equal(t, expected36[i], s.Expected36.Sum(), "seat %d", i)
