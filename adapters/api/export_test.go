@@ -26,3 +26,6 @@ func (s *Server) Compute(ctx context.Context) (done func(), err error) {
 	}
 	return func() { s.computing.Release(1) }, nil
 }
+
+// SetPlayouts sets the number of play-outs of a win probability at each turn.
+func (s *Server) SetPlayouts(n int) { s.playouts = n }

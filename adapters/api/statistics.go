@@ -85,7 +85,7 @@ func (s *Server) outlooks(ctx context.Context, summary matches.Summary) (out res
 			turns++
 		}
 	}
-	out = rest.WinProbability{MatchID: summary.ID, Playouts: min(maxPlayouts, allPlayouts/turns)}
+	out = rest.WinProbability{MatchID: summary.ID, Playouts: min(s.playouts, allPlayouts/turns)}
 	m := match.Evolve(match.New(h.Proof.ServerSeed), h.Started)
 	out.Outlooks, err = stats.WinProbability(m, h.Events, out.Playouts, func() error {
 		runtime.Gosched()

@@ -48,6 +48,7 @@ func TestStatisticsOfAMatch(t *testing.T) {
 
 func TestWinProbabilityOfAMatch(t *testing.T) {
 	s := newSpectated(t)
+	s.server.SetPlayouts(5) // fast enough for the race detector
 	s.get("/matches/"+s.running.MatchID+"/win-probability").is(http.StatusConflict, "match_running")
 	got := s.winProbability(s.three.MatchID)
 	require.NotEmpty(t, got.header.Get("ETag"))
@@ -64,6 +65,7 @@ func TestWinProbabilityOfAMatch(t *testing.T) {
 // Only one win probability is computed at a time. A cached one needs no turn.
 func TestWinProbabilityWhileAnotherIsComputed(t *testing.T) {
 	s := newSpectated(t)
+	s.server.SetPlayouts(5) // fast enough for the race detector
 	s.winProbability(s.three.MatchID)
 	done, err := s.server.Compute(t.Context())
 	require.NoError(t, err)
