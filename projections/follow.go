@@ -163,18 +163,22 @@ func (r *Runner) start(ctx context.Context) (eventstore.Position, int, error) {
 	if err := r.Err(); err != nil {
 		return 0, 0, err
 	}
-	if !r.logChecked {
+	if doubted, doubts := r.doubted(); !r.logChecked || doubted {
 		why, err := r.mismatch(ctx)
 		if err != nil {
 			return 0, 0, fmt.Errorf("projection %s: %w", r.model.Name(), err)
 		}
 		if why != "" {
-			r.setRefolding(r.losses > 0)
+			r.setRefolding(r.losses > 0 || doubted)
 			if err := r.replaceFile(why); err != nil {
 				return 0, 0, r.fail(fmt.Errorf("projection %s: %w", r.model.Name(), err))
 			}
 		}
 		r.logChecked = true
+		r.mu.Lock()
+		r.checked = doubts
+		r.wake()
+		r.mu.Unlock()
 	}
 	return r.applied, r.losses, nil
 }
@@ -197,7 +201,7 @@ func (r *Runner) take(m eventstore.Message, losses int, due bool) error {
 	if err := r.Err(); err != nil {
 		return err
 	}
-	if r.losses != losses {
+	if doubted, _ := r.doubted(); doubted || r.losses != losses {
 		return eventstore.ErrEventsLost
 	}
 	if m.Event != nil && m.Event.Position > r.applied {

@@ -78,6 +78,8 @@ type Runner struct {
 	changed   chan struct{}       // closed and replaced when committed or failed changes
 	failed    error               // why the model has stopped
 	refolding bool                // whether the model folds the log from scratch, because the log lost events
+	doubts    int                 // how often Doubt was called
+	checked   int                 // the value of doubts when the rows were last checked
 }
 
 // Open returns a runner of a model whose file is in dir. If the file cannot be
@@ -159,13 +161,31 @@ func (r *Runner) Err() error {
 	return r.failed
 }
 
+// Doubt tells the Runner that the log may have lost events that the rows include. Until
+// the Runner has checked this, Serving returns ErrBehind. Doubt does not wait for the
+// check.
+func (r *Runner) Doubt() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.doubts++
+	r.wake()
+}
+
+// The method doubted() reports whether the rows have not been checked since the last call
+// of Doubt. It also returns the number of calls.
+func (r *Runner) doubted() (bool, int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.doubts != r.checked, r.doubts
+}
+
 // Serving returns nil while queries return complete results. It returns the error of
-// Err, or ErrBehind while the model folds the log from scratch because the log has lost
-// events.
+// Err, or ErrBehind while the rows may include events that the log has lost, and while
+// the model folds the log from scratch because of that.
 func (r *Runner) Serving() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.failed == nil && r.refolding {
+	if r.failed == nil && (r.refolding || r.doubts != r.checked) {
 		return ErrBehind
 	}
 	return r.failed

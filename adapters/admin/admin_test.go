@@ -375,7 +375,7 @@ func TestOrdersDuringOutage(t *testing.T) {
 func TestStatusDuringOutage(t *testing.T) {
 	s := admin.New(admin.Options{
 		Log: unreadableLog{}, Player: fakePlayer{}, Logger: slog.New(slog.DiscardHandler),
-		Outage: func() (time.Duration, string) { return 1234 * time.Millisecond, "nobody is seated" },
+		Outage: func(time.Duration) (time.Duration, string) { return 1234 * time.Millisecond, "nobody is seated" },
 	})
 	a := httptest.NewRecorder()
 	s.Handler().ServeHTTP(a, httptest.NewRequest(http.MethodGet, "/admin/status", http.NoBody))

@@ -207,7 +207,7 @@ const statusTime = 3 * time.Second
 
 // status waits for the log only while the log is available.
 func (s *Server) status(ctx context.Context) (Status, error) {
-	status, out := s.outageStatus()
+	status, out := s.outageStatus(0)
 	if out {
 		return status, nil
 	}
@@ -215,8 +215,8 @@ func (s *Server) status(ctx context.Context) (Status, error) {
 	defer cancel()
 	status, err := s.statusFromLog(ctx)
 	if err != nil {
-		if status, out := s.outageStatus(); out {
-			return status, nil
+		if during, out := s.outageStatus(statusTime); out && table.Of(err).Code == "log_unavailable" {
+			return during, nil
 		}
 		return status, err
 	}
@@ -226,11 +226,11 @@ func (s *Server) status(ctx context.Context) (Status, error) {
 
 // outageStatus returns the status while the log is unavailable. It returns false if the
 // log is available.
-func (s *Server) outageStatus() (status Status, out bool) {
+func (s *Server) outageStatus(atLeast time.Duration) (status Status, out bool) {
 	if s.Outage == nil {
 		return status, false
 	}
-	since, stopped := s.Outage()
+	since, stopped := s.Outage(atLeast)
 	if since == 0 {
 		return status, false
 	}

@@ -50,7 +50,7 @@ func (s *Server) streamEvents(c *call, _ *nothing) (stream, error) {
 		newest, feed.n, err = s.Events.Newest(feed.ownerID)
 		feed.first = fmt.Appendf(nil, "id: %s\n\n", newest)
 	}
-	return stream{feed, s.streams.pace}, err
+	return stream{source: feed, pace: s.streams.pace}, err
 }
 
 var errUnknownEvent = problem.InvalidHeader("Last-Event-ID", "must be 0 or the id of one of your events")

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"hexarena/adapters/rest"
-	"hexarena/domain/match"
 	"hexarena/domain/seed"
 	"hexarena/eventstore"
 	"hexarena/projections/live"
@@ -59,23 +58,34 @@ func (s *Server) listLive(c *call, in *liveQuery) (out rest.LiveMatches, err err
 	if err := s.liveReady(c.ctx); err != nil {
 		return out, err
 	}
-	out.Matches = s.Live.List(in.Mode)
+	out.Matches, out.StaleSeconds = s.Live.List(in.Mode), s.stale(0)
 	return out, nil
 }
 
-func (s *Server) getLive(c *call, in *liveMatch) (out maybeEncoded[match.Frame], err error) {
+func (s *Server) getLive(c *call, in *liveMatch) (out maybeEncoded[rest.LiveFrame], err error) {
 	frame, err := whileLive(c.ctx, s, in.ID,
 		func(m matches.Summary) ([]byte, error) { return s.lastFrame(c.ctx, m) },
-		func() ([]byte, bool) { return s.Live.Latest(in.ID) })
+		func() ([]byte, bool) {
+			frame, ok := s.Live.Latest(in.ID)
+			return withAge(frame, s.stale(0)), ok
+		})
 	out.encoded = encodedJSON(frame)
 	return out, err
+}
+
+// withAge adds the field staleSeconds to an encoded frame, unless the age is 0.
+func withAge(frame []byte, seconds float64) []byte {
+	if seconds == 0 || len(frame) == 0 {
+		return frame
+	}
+	return append(fmt.Appendf(nil, `{"staleSeconds":%g,`, seconds), frame[1:]...)
 }
 
 func (s *Server) streamLive(c *call, in *liveQuery) (out stream, err error) {
 	if err := s.liveReady(c.ctx); err != nil {
 		return out, err
 	}
-	return stream{s.Live.WatchAll(in.Mode), s.streams.pace}, nil
+	return stream{s.Live.WatchAll(in.Mode), s.streams.pace, s.stale}, nil
 }
 
 func (s *Server) streamMatch(c *call, in *liveMatch) (stream, error) {
@@ -88,7 +98,7 @@ func (s *Server) streamMatch(c *call, in *liveMatch) (stream, error) {
 			return live.NewEnded(last, m)
 		},
 		func() (source, bool) { return s.Live.Watch(in.ID, lastEventID(c.request.Header)) })
-	return stream{source: reader}, err
+	return stream{source: reader, stale: s.stale}, err
 }
 
 // whileLive calls the function ended if the match has ended, and the function running

@@ -2,10 +2,13 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"strconv"
 	"time"
+
+	"hexarena/projections/live"
 )
 
 // eventStream is the content type of server-sent events.
@@ -43,7 +46,8 @@ type source interface {
 // stream is a response that consists of server-sent events.
 type stream struct {
 	source
-	pace time.Duration // minimum time between two writes; 0 means no minimum
+	pace  time.Duration                             // minimum time between two writes; 0 means no minimum
+	stale func(age time.Duration) (seconds float64) // Server.stale for a stream of live boards, otherwise nil
 }
 
 // The type streams is the state that all open streams share.
@@ -79,7 +83,7 @@ func (s stream) write(c *call, status int) {
 		_ = conn.SetWriteBuffer(streamBuffer)
 	}
 	streams := c.server.streams
-	out := streamWriter{control: http.NewResponseController(w.Writer), w: w.Writer, stopping: streams.stopping.Done(), writeTime: streams.writeTime, pace: s.pace}
+	out := streamWriter{control: http.NewResponseController(w.Writer), w: w.Writer, stopping: streams.stopping.Done(), writeTime: streams.writeTime, pace: s.pace, stale: s.stale}
 	// If a write is waiting for its reader, it delays the shutdown by at most stopTime.
 	// If the reader reads, the write can complete within that time.
 	cut := make(chan struct{})
@@ -101,6 +105,7 @@ type streamWriter struct {
 	stopping  <-chan struct{}
 	writeTime time.Duration
 	pace      time.Duration
+	stale     func(time.Duration) float64
 }
 
 func (s *streamWriter) follow(ctx context.Context, from source) {
@@ -110,7 +115,7 @@ func (s *streamWriter) follow(ctx context.Context, from source) {
 	for due := false; ; {
 		records, more, ended := from.Take()
 		if due && !ended && len(records) == 0 {
-			records = append(records, heartbeat)
+			records = append(records, s.heartbeat())
 		}
 		if len(records) > 0 && !s.send(records...) || ended {
 			return
@@ -129,6 +134,19 @@ func (s *streamWriter) follow(ctx context.Context, from source) {
 			return
 		}
 	}
+}
+
+// heartbeat returns a record that keeps the connection alive. While the log is
+// unavailable, the record says how many seconds a live board may be out of date.
+func (s *streamWriter) heartbeat() []byte {
+	if s.stale == nil {
+		return heartbeat
+	}
+	seconds := s.stale(0)
+	if seconds == 0 {
+		return heartbeat
+	}
+	return live.Record("stale", 0, fmt.Appendf(nil, `{"staleSeconds":%g}`, seconds))
 }
 
 // pause waits between two writes. It returns false if the stream must end.

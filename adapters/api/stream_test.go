@@ -138,6 +138,22 @@ func TestHeartbeats(t *testing.T) {
 	})
 }
 
+// While the log is unavailable, the heartbeats of a live board say how old it may be.
+func TestHeartbeatsSayHowOldABoardIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		from, to, done := newScript(), &socket{}, make(chan struct{})
+		began := time.Now()
+		away := func(time.Duration) float64 { return max(0, (time.Since(began) - heartbeatEvery).Seconds()) }
+		line := streamWriter{control: http.NewResponseController(to), w: to, stopping: make(chan struct{}), writeTime: writeTime, stale: away}
+		go func() { defer close(done); line.follow(t.Context(), from) }()
+		<-time.After(2*heartbeatEvery + time.Second)
+		synctest.Wait()
+		require.Equal(t, ":\n\nevent: stale\ndata: {\"staleSeconds\":15}\n\n", to.text())
+		from.end()
+		<-done
+	})
+}
+
 // If a reader does not read for writeTime, the server closes the stream. If the reader
 // only reads slowly, the stream stays open.
 func TestReaderThatDoesNotRead(t *testing.T) {

@@ -56,7 +56,7 @@ func TestHolderOfALostClaimStops(t *testing.T) {
 				pass(5 * time.Second)
 				require.Equal(t, c.lost, isLost(l))
 				if c.lost {
-					require.ErrorIs(t, l.Err(), arena.ErrNotPlaying)
+					require.ErrorIs(t, l.Err(), arena.ErrNotSeating)
 				}
 				release(t, l)
 			})

@@ -30,6 +30,10 @@ func (m *Members) playAssigned(ctx context.Context) {
 		case <-m.play:
 		case <-ticker.C:
 		}
+		if err := m.readUnheard(ctx); err != nil && ctx.Err() == nil {
+			m.o.Logger.Warn("could not read the heartbeats of new members; retrying", "error", err)
+			signalAfter(ctx, m.play)
+		}
 		if m.gate.closed() != nil {
 			continue // opening the gate wakes this loop
 		}
@@ -96,6 +100,9 @@ func (m *Members) Assign(ctx context.Context, generation uint64, holdsBack func(
 	}
 	defer m.assigning.Release(1)
 	for try := 1; ; try++ {
+		if err := m.mayTakePart(); err != nil {
+			return err
+		}
 		err := m.tryToAssign(ctx, generation, holdsBack)
 		if !eventstore.IsWrongVersion(err) || try == assignTries {
 			return err
@@ -118,6 +125,9 @@ func (m *Members) tryToAssign(ctx context.Context, generation uint64, holdsBack 
 			unfinished = append(unfinished, arena.Unfinished{ID: s.MatchID, SeedKey: s.SeedKey})
 		}
 	}
+	if err := m.confirmGone(ctx, before, unfinished); err != nil {
+		return err
+	}
 	m.mu.Lock()
 	m.unfinished = unfinished
 	alive := m.alive()
@@ -131,6 +141,26 @@ func (m *Members) tryToAssign(ctx context.Context, generation uint64, holdsBack 
 		return nil
 	}
 	return m.storeAssignments(ctx, expected, events[0])
+}
+
+// confirmGone reads the last event of each member that has unfinished matches and that
+// this process considers gone. The member is alive if the event is a heartbeat that has
+// not reached this process yet. For example, this process may have just started.
+func (m *Members) confirmGone(ctx context.Context, a arena.Assignments, unfinished []arena.Unfinished) error {
+	gone := map[string]bool{}
+	m.mu.Lock()
+	for _, u := range unfinished {
+		if id := a.MemberOf(u.ID); id != "" && m.others[id] == nil {
+			gone[id] = true
+		}
+	}
+	m.mu.Unlock()
+	for id := range gone {
+		if err := m.readMember(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // reportKeyless logs the matches that no member can play.
@@ -172,6 +202,21 @@ func (m *Members) storeAssignments(ctx context.Context, expected eventstore.Expe
 		return fmt.Errorf("append to %s: %w", arena.AssignmentsStream, err)
 	}
 	return m.apply(eventstore.Recorded{Event: encoded, Stream: arena.AssignmentsStream, Revision: appended.Revision})
+}
+
+// keepMatches stores the newest assignments again if this process has matches.
+func (m *Members) keepMatches(ctx context.Context) error {
+	m.mu.Lock()
+	assigned, newest := m.assigned, m.newest
+	m.mu.Unlock()
+	if len(assigned.Matches(m.o.Member)) == 0 {
+		return nil
+	}
+	e, err := arena.DecodeAssignments(newest.Type, newest.Data)
+	if err != nil {
+		return err
+	}
+	return m.storeAssignments(ctx, eventstore.At(newest.Revision), e)
 }
 
 // Free returns how many more matches with a certain seed key the members can take. It

@@ -86,14 +86,8 @@ func (m *Members) readMembers(ctx context.Context) error {
 	named := m.assigned.Members()
 	m.mu.Unlock()
 	for _, id := range named {
-		r, found, err := m.last(ctx, eventstore.StreamID(arena.MemberStream(id)))
-		if err != nil {
+		if err := m.readMember(ctx, id); err != nil {
 			return err
-		}
-		if found && id != m.o.Member {
-			if err := m.apply(r); err != nil {
-				return err
-			}
 		}
 	}
 	m.mu.Lock()
@@ -105,7 +99,35 @@ func (m *Members) readMembers(ctx context.Context) error {
 	return nil
 }
 
-// apply folds an event of a member or an assignment.
+// readUnheard reads the last heartbeats of members that got matches before this process
+// has heard of them. Otherwise, if such a member dies before its next heartbeat, this
+// process would begin to judge it only when it assigns its matches.
+func (m *Members) readUnheard(ctx context.Context) error {
+	m.mu.Lock()
+	unheard := slices.DeleteFunc(m.assigned.Members(), func(id string) bool { return m.heard[id].Type != "" })
+	m.mu.Unlock()
+	for _, id := range unheard {
+		if err := m.readMember(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readMember reads the last event of another member.
+func (m *Members) readMember(ctx context.Context, id string) error {
+	if id == m.o.Member {
+		return nil
+	}
+	r, found, err := m.last(ctx, eventstore.StreamID(arena.MemberStream(id)))
+	if err != nil || !found {
+		return err
+	}
+	return m.apply(r)
+}
+
+// apply folds an event of a member or an assignment. An event that is not new changes
+// nothing. So a member that is gone stays gone until it sends another heartbeat.
 func (m *Members) apply(r eventstore.Recorded) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -119,14 +141,27 @@ func (m *Members) apply(r eventstore.Recorded) error {
 	switch {
 	case err != nil:
 		return err
+	case seen.Member == m.o.Member && seen.Start == m.start:
+		m.cameBack(r)
 	case seen.Member == m.o.Member:
-		m.cameBack(seen.MemberSeen, r)
+		if !seen.Left {
+			m.noticeTwin(seen.MemberSeen)
+		}
+	case known(m.heard[seen.Member], r):
 	case seen.Left:
+		m.heard[seen.Member] = r
 		m.applyLeft(seen)
 	default:
+		m.heard[seen.Member] = r
 		m.applySeen(seen)
 	}
 	return nil
+}
+
+// known reports whether an event is not newer than the newest event of its stream, which
+// is the zero value before the first one.
+func known(newest, r eventstore.Recorded) bool {
+	return newest.Type != "" && (r.Revision < newest.Revision || r.ID == newest.ID)
 }
 
 func (m *Members) applySeen(seen arena.Member) {
@@ -146,9 +181,10 @@ func (m *Members) applySeen(seen arena.Member) {
 }
 
 func (m *Members) applyLeft(seen arena.Member) {
-	if m.others[seen.Member] != nil {
-		m.o.Logger.Info("a member has left", "member", seen.Member)
+	if m.others[seen.Member] == nil {
+		return
 	}
+	m.o.Logger.Info("a member has left", "member", seen.Member)
 	delete(m.others, seen.Member)
 	signal(m.assign)
 }
@@ -156,7 +192,7 @@ func (m *Members) applyLeft(seen arena.Member) {
 // applyAssignments takes over newer assignments. It stops the matches that another
 // member plays from now on. The caller must hold m.mu.
 func (m *Members) applyAssignments(r eventstore.Recorded) error {
-	if m.newest.Type != "" && (r.Revision < m.newest.Revision || r.ID == m.newest.ID) {
+	if known(m.newest, r) {
 		return nil
 	}
 	next, err := kindOfAssignments.Fold(arena.Assignments{}, r)

@@ -5,25 +5,36 @@ import (
 	"time"
 )
 
-// gate is open for gateTime after the start of a heartbeat, on the monotonic clock of
-// this process.
+// gate is open for gateTime after the start of a heartbeat, by the monotonic clock and by
+// the wall clock of this process. While a machine is suspended, its monotonic clock may
+// stand still, but its wall clock does not. If somebody sets the wall clock forward, the
+// gate closes until the next heartbeat, which does no harm.
 type gate struct {
-	mu     sync.Mutex // guards the fields below
-	until  time.Time
+	wall func() time.Time // the wall clock
+
+	mu     sync.Mutex    // guards the fields below
+	beat   time.Time     // the start of the heartbeat; the zero value before the first one and after close
 	opened chan struct{} // closed, and replaced, when the gate opens
 }
 
-func newGate() *gate { return &gate{opened: make(chan struct{})} }
+func newGate() *gate {
+	return &gate{wall: func() time.Time { return time.Now().Round(0) }, opened: make(chan struct{})}
+}
 
 // The method closed() returns nil if the gate is open. Otherwise, it returns a channel
 // that is closed when the gate opens.
 func (g *gate) closed() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if time.Now().Before(g.until) {
+	if g.isOpen() {
 		return nil
 	}
 	return g.opened
+}
+
+// isOpen reports whether the gate is open. The caller must hold g.mu.
+func (g *gate) isOpen() bool {
+	return time.Since(g.beat) < gateTime && g.wall().Sub(g.beat.Round(0)) < gateTime
 }
 
 // extend keeps an open gate open after a heartbeat. It returns false if the gate is
@@ -31,10 +42,10 @@ func (g *gate) closed() <-chan struct{} {
 func (g *gate) extend(beat time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !time.Now().Before(g.until) {
+	if !g.isOpen() {
 		return false
 	}
-	g.until = beat.Add(gateTime)
+	g.beat = beat
 	return true
 }
 
@@ -42,7 +53,7 @@ func (g *gate) extend(beat time.Time) bool {
 func (g *gate) open(beat time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.until = beat.Add(gateTime)
+	g.beat = beat
 	close(g.opened)
 	g.opened = make(chan struct{})
 }
@@ -50,5 +61,5 @@ func (g *gate) open(beat time.Time) {
 func (g *gate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.until = time.Time{}
+	g.beat = time.Time{}
 }

@@ -90,7 +90,7 @@ func (m *Members) sendHeartbeat(ctx context.Context, start time.Time) error {
 		return err
 	}
 	m.mu.Lock()
-	m.pending = encoded.ID
+	m.pending, m.began = encoded.ID, start
 	m.mu.Unlock()
 	attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatEvery) // so that no heartbeat is stored after Leave
 	defer cancel()
@@ -107,10 +107,20 @@ func (m *Members) sendHeartbeat(ctx context.Context, start time.Time) error {
 }
 
 // openGate opens the gate after this process has stopped the matches that now belong to
-// other members.
+// other members. If it keeps matches, it first stores the assignments again, as they are.
+// A process that considered this one gone may be about to give its matches to others. Its
+// append then fails, and it reads the heartbeat that this process has just stored.
 func (m *Members) openGate(ctx context.Context, beat time.Time) error {
-	if err := m.readAssignments(ctx); err != nil {
-		return err
+	for {
+		if err := m.readAssignments(ctx); err != nil {
+			return err
+		}
+		if err := m.keepMatches(ctx); !eventstore.IsWrongVersion(err) {
+			if err != nil {
+				return err
+			}
+			break
+		}
 	}
 	m.gate.open(beat)
 	signal(m.play)
@@ -130,10 +140,11 @@ func (m *Members) replaceSilentSubscription() {
 
 // cameBack records that a heartbeat of this process has come back through the
 // subscription. It counts the heartbeat for all other members. The caller must hold m.mu.
-func (m *Members) cameBack(e arena.MemberSeen, r eventstore.Recorded) {
-	if e.Start != m.start || r.ID != m.pending {
+func (m *Members) cameBack(r eventstore.Recorded) {
+	if r.ID != m.pending {
 		return
 	}
+	m.own++
 	now := time.Now()
 	since := now.Sub(m.back)
 	m.back = now
@@ -144,10 +155,29 @@ func (m *Members) cameBack(e arena.MemberSeen, r eventstore.Recorded) {
 		case since >= beatEvery/2: // otherwise, it is a retry
 			other.missed++
 		}
-		if other.missed >= missedMost && now.Sub(other.at) >= gateTime {
+		if other.missed >= missedMost && m.began.Sub(other.at) >= gateTime {
 			delete(m.others, other.Member)
 			m.o.Logger.Warn("a member is gone", "member", other.Member, "host", other.Host)
 			signal(m.assign)
 		}
 	}
+}
+
+// noticeTwin records a heartbeat of another start of a process with the same id. The
+// previous start may have sent it just before it ended. But if heartbeats of both keep
+// arriving, both processes are alive, and the one that started later stops. The caller must
+// hold m.mu.
+func (m *Members) noticeTwin(e arena.MemberSeen) {
+	before := m.twin
+	m.twin = twin{e.Start, m.own}
+	if before.start != e.Start || before.own == 0 || before.own == m.own {
+		return
+	}
+	if m.start < e.Start {
+		m.o.Logger.Error("another process uses a copy of this data folder; stop it", "member", m.o.Member, "host", m.o.Host, "otherHost", e.Host)
+		return
+	}
+	m.denied = fmt.Errorf("a process on host %q plays from a copy of the data folder of this process on host %q (both are member %s); start this one with another --data, or stop the other one and remove the copy", e.Host, m.o.Host, m.o.Member)
+	m.gate.close()
+	m.reject(m.denied)
 }

@@ -28,7 +28,7 @@ import (
 const (
 	beatEvery  = 5 * time.Second
 	missedMost = 3                // a member is gone after this many heartbeats of the observer
-	gateTime   = 10 * time.Second // how long the gate stays open after the start of the last stored heartbeat; a member that is gone sent its last heartbeat at least this long ago
+	gateTime   = 10 * time.Second // how long the gate stays open after the start of the last stored heartbeat
 	lateBeat   = 3 * beatEvery / 2
 	retryAfter = time.Second
 )
@@ -49,7 +49,7 @@ type Options struct {
 	Log        eventstore.Log
 	Member     string          // the id of this process's data folder
 	Host       string          // the name of the machine, for display only
-	MaxMatches int             // how many matches this process takes
+	MaxMatches func() int      // how many matches this process takes now; 0 if it cannot start matches
 	SeedKeys   func() []string // ids of the unpublished seed keys that this process has
 	// Unfinished reads the ladders, and returns the unfinished matches of all modes.
 	Unfinished func(ctx context.Context) ([]ladder.Seating, error)
@@ -67,13 +67,19 @@ type Options struct {
 // observer's heartbeats were interrupted, it starts counting again.
 //
 // A member that was paused or cut off may be gone for the others without knowing it. So
-// its gate closes before the others can consider it gone: gateTime after the start of
-// its last stored heartbeat. It then stores a heartbeat and reads the newest assignment
-// before it opens the gate again. If it appends to a match before that, the match's
-// revision protects the match: the next member has claimed it.
+// its gate closes gateTime after the start of its last stored heartbeat. It opens the gate
+// again in three steps: it stores a heartbeat, it reads the assignments and stops the
+// matches that it has lost, and it stores the assignments again if it keeps matches.
+//
+// So no match moves while the gate of its member is open. The process that assigns reads
+// the assignments first, and then the last heartbeat of a member that it considers gone.
+// It appends at the revision that it has read. If the heartbeat is older than gateTime,
+// the gate is closed. If the gate opens after that, the revision has changed, and the
+// append fails. If the member appends to a match anyway, the match's revision protects the
+// match: the next member has claimed it.
 type Members struct {
 	o         Options
-	start     string // the id of this start of the process
+	start     string // the id of this start of the process; later starts have greater ids, by the clock of the machine
 	since     time.Time
 	gate      *gate
 	play      chan struct{} // has a value if the matches of this process may have changed
@@ -85,7 +91,8 @@ type Members struct {
 	mu         sync.Mutex // guards the fields below
 	referee    Referee    // nil before Run
 	left       bool
-	others     map[string]*member // the other members that are not gone, by id
+	others     map[string]*member             // the other members that are not gone, by id
+	heard      map[string]eventstore.Recorded // the newest event of each other member, by id, even if the member is gone
 	assigned   arena.Assignments
 	newest     eventstore.Recorded // the event that contains these assignments; without a type before the first one
 	unfinished []arena.Unfinished  // as Assign last read them
@@ -93,8 +100,14 @@ type Members struct {
 	subscribed  time.Time // when the subscription began
 	resubscribe func()    // ends the subscription; never nil
 	pending     uuid.UUID // the newest heartbeat of this process
+	began       time.Time // the start of that heartbeat
 	stored      time.Time // the start of the newest stored heartbeat
 	back        time.Time // when a heartbeat last came back, or when the subscription began
+
+	own    int         // how many heartbeats of this process have come back
+	twin   twin        // another process with the same id
+	reject func(error) // ends Run; nil before Run
+	denied error       // why this process may no longer take part
 }
 
 // member is another process that plays.
@@ -105,11 +118,18 @@ type member struct {
 	missed int       // how many heartbeats of this process have come back since then
 }
 
+// twin is another process with the id of this process, for example because the data folder
+// was copied with a virtual machine. Both would call the same bots.
+type twin struct {
+	start string // from its last heartbeat; empty if there is no such process
+	own   int    // how many heartbeats of this process had come back before
+}
+
 // New returns a Members that does not take part yet.
 func New(o Options) *Members {
 	return &Members{
-		o: o, start: uuid.NewString(), since: time.Now(), gate: newGate(), play: make(chan struct{}, 1), assign: make(chan struct{}, 1),
-		assigning: semaphore.NewWeighted(1), others: map[string]*member{}, resubscribe: func() {},
+		o: o, start: uuid.Must(uuid.NewV7()).String(), since: time.Now(), gate: newGate(), play: make(chan struct{}, 1), assign: make(chan struct{}, 1),
+		assigning: semaphore.NewWeighted(1), others: map[string]*member{}, heard: map[string]eventstore.Recorded{}, resubscribe: func() {},
 	}
 }
 
@@ -155,7 +175,7 @@ func (m *Members) alive() (list []arena.MemberSeen) {
 // myself returns the next heartbeat of this process. The caller must hold m.mu.
 func (m *Members) myself() arena.MemberSeen {
 	e := arena.MemberSeen{
-		Member: m.o.Member, Start: m.start, Host: m.o.Host, MaxMatches: m.o.MaxMatches, SeedKeys: append([]string{}, m.o.SeedKeys()...),
+		Member: m.o.Member, Start: m.start, Host: m.o.Host, MaxMatches: m.o.MaxMatches(), SeedKeys: append([]string{}, m.o.SeedKeys()...),
 	}
 	if m.referee != nil {
 		e.Running = len(m.referee.Matches())
@@ -165,16 +185,26 @@ func (m *Members) myself() arena.MemberSeen {
 
 // Run takes part until ctx ends: it sends heartbeats, follows the other members, and
 // passes the matches of this process to the referee. It retries while the log is
-// unavailable.
-func (m *Members) Run(ctx context.Context, r Referee) {
+// unavailable. It returns an error if another process with the same id started before
+// this one and is alive. The matches then belong to that process.
+func (m *Members) Run(ctx context.Context, r Referee) error {
+	ctx, reject := context.WithCancelCause(ctx)
+	defer reject(nil)
 	m.mu.Lock()
-	m.referee = r
+	m.referee, m.reject = r, reject
 	m.mu.Unlock()
 	var all sync.WaitGroup
 	all.Go(func() { m.follow(ctx) })
 	all.Go(func() { m.beat(ctx) })
 	all.Go(func() { m.playAssigned(ctx) })
 	all.Wait()
+	return m.mayTakePart()
+}
+
+func (m *Members) mayTakePart() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.denied
 }
 
 // Forget drops the assignments, and reads them again. Call it if the log may have lost
@@ -183,11 +213,12 @@ func (m *Members) Forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.assigned, m.newest = arena.Assignments{}, eventstore.Recorded{}
+	clear(m.heard)
 	m.resubscribe()
 }
 
 // Leave tells the other members that this process has stopped its matches. Call it after
-// Run has returned. After that, Assign gives the matches of this process to others.
+// Run has returned nil. After that, Assign gives the matches of this process to others.
 func (m *Members) Leave(ctx context.Context) error {
 	m.gate.close()
 	m.mu.Lock()

@@ -63,11 +63,14 @@ type process struct {
 	id         string
 	log        *connection
 	lines      lines
-	stop       func() // ends Run, as if the process were killed
+	stop       func()                // ends Run, as if the process were killed
+	ended      atomic.Pointer[error] // the result of Run; nil before Run has returned
 	generation uint64
 	stopSeats  func()
 
 	mu      sync.Mutex
+	keys    []string // the seed keys that it has
+	most    int      // how many matches it takes
 	playing map[string]bool
 	began   map[string]int // how often a match began
 }
@@ -98,9 +101,9 @@ func (f *fixture) start(id string, maxMatches int) *process {
 
 func (f *fixture) startOn(log eventstore.Log, id string, maxMatches int) *process {
 	f.t.Helper()
-	p := &process{f: f, id: id, log: &connection{Log: log}, playing: map[string]bool{}, began: map[string]int{}, stopSeats: func() {}}
+	p := &process{f: f, id: id, log: &connection{Log: log}, keys: []string{"k1"}, most: maxMatches, playing: map[string]bool{}, began: map[string]int{}, stopSeats: func() {}}
 	p.Members = membership.New(membership.Options{
-		Log: p.log, Member: id, Host: "host-" + id, MaxMatches: maxMatches, SeedKeys: func() []string { return []string{"k1"} },
+		Log: p.log, Member: id, Host: "host-" + id, MaxMatches: p.maxMatches, SeedKeys: p.seedKeys,
 		Retry: 30 * time.Second, Logger: slog.New(slog.NewTextHandler(&p.lines, nil)),
 		Unfinished: func(ctx context.Context) ([]ladder.Seating, error) {
 			f.mu.Lock()
@@ -110,7 +113,11 @@ func (f *fixture) startOn(log eventstore.Log, id string, maxMatches int) *proces
 	})
 	ctx, cancel := context.WithCancel(f.t.Context())
 	done := make(chan struct{})
-	go func() { defer close(done); p.Run(ctx, p) }()
+	go func() {
+		defer close(done)
+		err := p.Run(ctx, p)
+		p.ended.Store(&err)
+	}()
 	p.stop = func() {
 		p.stopSeats()
 		cancel()
@@ -119,6 +126,30 @@ func (f *fixture) startOn(log eventstore.Log, id string, maxMatches int) *proces
 	f.t.Cleanup(p.stop)
 	synctest.Wait()
 	return p
+}
+
+func (p *process) seedKeys() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.keys
+}
+
+func (p *process) maxMatches() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.most
+}
+
+func (p *process) setMaxMatches(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.most = n
+}
+
+func (p *process) setKeys(keys ...string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.keys = keys
 }
 
 // seats makes the process assign matches, as if it had the lease.

@@ -12,11 +12,11 @@ const (
 )
 
 // clock measures the time during which this process is running. If the process is
-// paused, for example by SIGSTOP or because the machine is suspended, two reads of the
-// time are far apart. In that case, the clock advances only by one beat, so the pause
-// does not use up the time of a decision or of a match. This works only if the time is
-// read often; see beat. The clock does not advance while the gate is closed either (see
-// Options.Gate).
+// paused, for example by SIGSTOP, two reads of the time are far apart. In that case, the
+// clock advances only by one beat, so the pause does not use up the time of a decision or
+// of a match. This works only if the time is read often; see beat. While the machine is
+// suspended, the monotonic clock may stand still, so that pause does not count either.
+// The clock does not advance while the gate is closed (see Options.Gate).
 type clock struct {
 	time func() time.Time // monotonic
 	gate func() <-chan struct{}

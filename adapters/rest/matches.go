@@ -60,6 +60,15 @@ type BoardLayout struct {
 // LiveMatches lists the running matches, newest first.
 type LiveMatches struct {
 	Matches []LiveMatch `json:"matches" nullable:"false"`
+	// StaleSeconds is set while the log is unavailable.
+	StaleSeconds float64 `json:"staleSeconds,omitempty" minimum:"0" doc:"How many seconds the list may be out of date, because the arena's log is unavailable; absent otherwise."`
+}
+
+// LiveFrame is the newest frame of a match.
+type LiveFrame struct {
+	match.Frame
+	// StaleSeconds is set while the log is unavailable.
+	StaleSeconds float64 `json:"staleSeconds,omitempty" minimum:"0" doc:"How many seconds the frame of a running match may be out of date, because the arena's log is unavailable; absent otherwise."`
 }
 
 // Leaderboard is the ranking of a mode.

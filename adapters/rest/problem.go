@@ -24,3 +24,7 @@ type FieldError struct {
 	Field   string `json:"field" doc:"The field's name in the request; empty if the error concerns the whole request."`
 	Message string `json:"message" doc:"A human-readable explanation."`
 }
+
+// HeaderStale is the response header that says how many seconds a response may be out of
+// date. It is present only while the arena's log is unavailable.
+const HeaderStale = "X-Arena-Stale-Seconds"

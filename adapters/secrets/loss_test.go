@@ -39,7 +39,8 @@ func TestFollowAfterALoss(t *testing.T) {
 				require.Equal(t, rotated, current)
 
 				total := 0
-				for range log.ReadAll(t.Context(), 0, eventstore.ReadOptions{}) {
+				for _, err := range log.ReadAll(t.Context(), 0, eventstore.ReadOptions{}) {
+					require.NoError(t, err)
 					total++
 				}
 				log.Become(logtest.CopyInto(t, memory.New(), log.Log(), total-c.lost))

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/pprof"
@@ -11,6 +13,7 @@ import (
 
 	"hexarena/adapters/admin"
 	"hexarena/cmd/arena/listen"
+	"hexarena/eventstore"
 	"hexarena/eventstore/node"
 	"hexarena/projections"
 )
@@ -54,15 +57,24 @@ func (a *arena) collectors() []prometheus.Collector {
 // model. It also responds with 503 while the beacon is behind, because the arena then
 // seats nobody, while a playing arena does not have the active seed key, and while the log
 // is unavailable. It then says for how long, and what has stopped. If the log is
-// available, ready also reports whether the arena is draining.
+// available, ready also reports whether the arena is draining. If the arena plays and gets no
+// new matches because it cannot sign a head that includes them, ready says why.
 func (a *arena) ready(w http.ResponseWriter, r *http.Request) {
 	status, answer := http.StatusOK, map[string]any{"ready": true}
 	refuse := func(why string) { status, answer["ready"], answer["why"] = http.StatusServiceUnavailable, false, why }
-	if since, stopped := a.outage(); since > 0 {
+	since, stopped := a.outage(0)
+	if since == 0 {
+		draining, err := a.draining(r.Context())
+		switch {
+		case err == nil:
+			answer["draining"] = draining
+		case errors.Is(err, eventstore.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+			since, stopped = a.outage(readyTime)
+		}
+	}
+	if since > 0 {
 		answer["log"] = map[string]any{"unavailableSeconds": since.Round(time.Second / 10).Seconds(), "stopped": stopped}
 		refuse(fmt.Sprintf("the log has been unavailable for %s: %s", since.Round(time.Second/10), stopped))
-	} else if draining, known := a.draining(r.Context()); known {
-		answer["draining"] = draining
 	}
 	if a.Play && a.beacon != nil {
 		err := a.beacon.Err()
@@ -77,6 +89,9 @@ func (a *arena) ready(w http.ResponseWriter, r *http.Request) {
 		}
 		if err := a.secrets.Err(); err != nil {
 			refuse("the arena plays no new matches: " + err.Error())
+		}
+		if err := a.cannotStart(); err != nil {
+			answer["takesNoMatches"] = err.Error()
 		}
 	}
 	for _, r := range a.runners {
@@ -95,9 +110,10 @@ func (a *arena) ready(w http.ResponseWriter, r *http.Request) {
 }
 
 // The method outage() returns how long the log has been unavailable, or 0 if it is
-// available, and what has stopped because of that.
-func (a *arena) outage() (since time.Duration, stopped string) {
-	if since = a.log.Outage(); since == 0 {
+// available, and what has stopped because of that. If a caller has waited in vain for
+// the log, the parameter atLeast is how long.
+func (a *arena) outage(atLeast time.Duration) (since time.Duration, stopped string) {
+	if since = max(atLeast, a.log.Outage()); since == 0 {
 		return 0, ""
 	}
 	stopped = "owners' changes are refused, and pages show what this process knew before"

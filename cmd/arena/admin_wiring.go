@@ -121,14 +121,14 @@ func (o orders) MaySeat(ctx context.Context) (bool, error) {
 	return true, o.secrets.Refresh(ctx)
 }
 
-// readyTime limits how long the response of /ready waits for the log.
-const readyTime = time.Second
+// readyTime limits how long the response of /ready waits for the log. A cluster that
+// elects a leader usually responds within that time.
+const readyTime = 3 * time.Second
 
-// The method draining() reports whether the arena is draining. If the log does not
-// respond, known is false.
-func (a *arena) draining(ctx context.Context) (draining, known bool) {
+// The method draining() reports whether the arena is draining.
+func (a *arena) draining(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
 	ordered, err := admin.Operations(ctx, a.log)
-	return ordered.Draining, err == nil
+	return ordered.Draining, err
 }

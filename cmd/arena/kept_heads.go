@@ -48,6 +48,20 @@ func openKeptHeads(dataFolder string) (*keptHeads, error) {
 	return k, nil
 }
 
+// errShorter reports that a tree ends before its newest kept head.
+var errShorter = errors.New("the tree is shorter")
+
+// keepNewest is like keep, for the head of a whole tree. If the kept head is larger, the
+// tree has lost its end, although what is left of it is consistent with the head.
+func (k *keptHeads) keepNewest(h signedlog.Head, prove func(from, to uint64) ([][]byte, error)) error {
+	return k.keep(h, func(from, to uint64) ([][]byte, error) {
+		if h.Size < to {
+			return nil, fmt.Errorf("%w: it has %d entries", errShorter, h.Size)
+		}
+		return prove(from, to)
+	})
+}
+
 // keep checks that a head is consistent with the newest kept head of its tree. If it is
 // larger, keep stores it. The function prove returns the consistency proof between two
 // sizes of the current tree.

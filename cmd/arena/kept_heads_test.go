@@ -91,3 +91,28 @@ func TestKeptHeadsNeverSignAFork(t *testing.T) {
 	_, err = openKeptHeads(dir)
 	require.ErrorContains(t, err, "read the signed heads")
 }
+
+// Each arena on a log stores the heads that it has signed itself. After a loss, every arena
+// that had folded the lost events refuses to sign. An arena that had not folded them does
+// not know of them (ADR 54).
+func TestEachArenaKeepsItsOwnHeads(t *testing.T) {
+	open := func(seen ...leaves) *keptHeads {
+		k, err := openKeptHeads(t.TempDir())
+		require.NoError(t, err)
+		for _, l := range seen {
+			require.NoError(t, k.keep(l.head(), l.prove))
+		}
+		return k
+	}
+	all, left, other := leaves{"a", "b", "c"}, leaves{"a", "b"}, leaves{"a", "b", "x"}
+	first, second, behind, fresh := open(left, all), open(all), open(left), open()
+	for _, k := range []*keptHeads{first, second} {
+		require.ErrorContains(t, k.keep(left.head(), left.prove), "has lost events")
+		require.ErrorContains(t, k.keep(other.head(), other.prove), "has lost events")
+	}
+	for _, k := range []*keptHeads{behind, fresh} {
+		require.NoError(t, k.keep(left.head(), left.prove))
+		require.NoError(t, k.keep(other.head(), other.prove))
+		require.Error(t, k.keep(all.head(), all.prove), "from now on, the other history is a fork")
+	}
+}

@@ -38,6 +38,8 @@ type ladderHeads struct {
 	cosigned func(mode string, h ladderHead) []byte
 	kept     *keptHeads // stores each head before it is served; nil in some tests
 
+	renewing sync.Mutex // held by renew
+
 	mu      sync.Mutex // guards the fields below
 	heads   map[string]ladderHead
 	changed chan struct{} // closed and replaced whenever a mode has a new head
@@ -75,9 +77,22 @@ func (h *ladderHeads) Run(ctx context.Context) {
 	}
 }
 
+// check returns an error if the tree of a mode does not continue the heads that were
+// served, because the log has lost events.
+func (h *ladderHeads) check(ctx context.Context) error {
+	for _, mode := range ladder.Modes {
+		if err := h.renew(ctx, mode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // renew signs a new head if a mode's tree has grown. It also notices if the tree no longer
-// continues the last head. Only Run calls it.
+// continues the last head.
 func (h *ladderHeads) renew(ctx context.Context, mode string) error {
+	h.renewing.Lock()
+	defer h.renewing.Unlock()
 	if err := h.log.err(); err != nil {
 		return err
 	}
@@ -87,7 +102,7 @@ func (h *ladderHeads) renew(ctx context.Context, mode string) error {
 	}
 	head, err := h.sign(mode, size, root)
 	if err == nil && h.kept != nil {
-		err = h.kept.keep(head.Head, func(from, to uint64) ([][]byte, error) { return h.log.LadderConsistency(ctx, mode, from, to) })
+		err = h.kept.keepNewest(head.Head, func(from, to uint64) ([][]byte, error) { return h.log.LadderConsistency(ctx, mode, from, to) })
 	}
 	if err != nil {
 		return err

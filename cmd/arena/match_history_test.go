@@ -21,6 +21,7 @@ type matchHistory struct {
 	order      []string // match ids, in the order of seating
 	rated      map[string]ladder.RatingsChanged
 	unfinished []string
+	lossy      bool // the log has lost events that bots have seen
 }
 
 // readHistory reads the log and checks the guarantees of every ladder. No bot may

@@ -33,6 +33,14 @@ const (
 	killedHandover   = 20 * time.Second
 )
 
+// These are the largest numbers of heartbeats that another arena stores until the matches of
+// an arena belong to others. Unlike times, they hold on a busy machine, too. Usually, there
+// are at most 1 and 4 of them.
+const (
+	gracefulBeats = 3
+	killedBeats   = 5
+)
+
 // fleet is several arenas that play on one node. Each of them reaches the node through a
 // proxy of its own.
 type fleet struct {
@@ -52,6 +60,8 @@ type fleet struct {
 // handover is the end of a process, and the matches that it played.
 type handover struct {
 	at       time.Time
+	after    eventstore.Position // the end of the log just before
+	member   string
 	graceful bool
 	matches  []string
 }
@@ -152,7 +162,12 @@ func (f *fleet) running(i int) (list []string) {
 
 // fails records that an arena ends now.
 func (f *fleet) fails(i int, graceful bool, end func()) handover {
-	h := handover{graceful: graceful, matches: f.running(i)}
+	h := handover{graceful: graceful, member: f.member(i), matches: f.running(i)}
+	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
+	defer cancel()
+	var err error
+	h.after, err = eventstore.Head(ctx, f.log)
+	require.NoError(f.t, err)
 	end()
 	h.at = time.Now()
 	f.mu.Lock()
@@ -180,6 +195,36 @@ func (f *fleet) resumed(h handover) (waits []time.Duration) {
 		}
 	}
 	return waits
+}
+
+// requireMoved requires that the matches of a handover went to other arenas before any of
+// these had stored more than the given number of heartbeats.
+func (f *fleet) requireMoved(h handover, most int) {
+	f.t.Helper()
+	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
+	defer cancel()
+	beats, longest := map[string]int{}, 0
+	for r, err := range f.log.ReadAll(ctx, h.after, eventstore.ReadOptions{}) {
+		require.NoError(f.t, err)
+		switch r.Type {
+		case domain.MemberSeen{}.EventType():
+			if id := string(r.Stream); id != domain.MemberStream(h.member) {
+				beats[id]++
+				longest = max(longest, beats[id])
+			}
+		case domain.MatchesAssigned{}.EventType():
+			e, err := domain.DecodeAssignments(r.Type, r.Data)
+			require.NoError(f.t, err)
+			assigned := domain.EvolveAssignments(domain.Assignments{}, e, time.Time{})
+			if slices.ContainsFunc(h.matches, func(id string) bool { return assigned.MemberOf(id) == h.member }) {
+				continue
+			}
+			f.t.Logf("the matches of %s moved after %d heartbeats of another process", h.member, longest)
+			require.LessOrEqual(f.t, longest, most)
+			return
+		}
+	}
+	require.Fail(f.t, "the matches of "+h.member+" did not move")
 }
 
 // awaitShare waits until an arena plays at least one match.
@@ -251,6 +296,9 @@ func TestProcessesShareTheMatches(t *testing.T) {
 	graceful := f.fails(left, true, func() { f.arenas[left].arena.signal(syscall.SIGTERM) })
 	<-f.arenas[left].arena.exited
 	f.awaitMoved(left)
+	f.requireMoved(killed, killedBeats)
+	f.requireMoved(stopped, killedBeats)
+	f.requireMoved(graceful, gracefulBeats)
 	for _, i := range []int{dead, left} {
 		f.arenas[i].start()
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -45,7 +46,7 @@ func (a *arena) openPlay(context.Context) error {
 	}
 	a.onClose(folder.Close)
 	members := membership.New(membership.Options{
-		Log: a.log, Member: folder.ID, Host: folder.Host, MaxMatches: a.maxMatches(), SeedKeys: a.secrets.SeedKeyIDs,
+		Log: a.log, Member: folder.ID, Host: folder.Host, MaxMatches: a.takes, SeedKeys: a.secrets.SeedKeyIDs,
 		Unfinished: a.unfinished, Retry: a.pace.Tick, Logger: a.logger,
 	})
 	options := a.refereeOptions(folder.ID, members)
@@ -58,6 +59,21 @@ func (c *config) maxMatches() int {
 		return c.MaxMatches
 	}
 	return matchesPerCore * runtime.GOMAXPROCS(0)
+}
+
+// The method takes() returns how many matches this process takes now. While it cannot
+// start matches, it takes none, but it keeps those that it plays.
+func (a *arena) takes() int {
+	if a.cannotStart() != nil {
+		return 0
+	}
+	return a.maxMatches()
+}
+
+// cannotStart returns why this process cannot start matches, or nil. A match starts only
+// after this process has signed a head that includes its table.
+func (a *arena) cannotStart() error {
+	return cmp.Or(a.signedLog.err(), a.heads.kept.err())
 }
 
 func (a *arena) refereeOptions(process string, members *membership.Members) referee.Options {
@@ -85,7 +101,7 @@ func (a *arena) newSeater(l *lease.Lease) *seater {
 	s.trials = a.newTrialPlayer(s, l)
 	s.assigner = assigner{a.player.members, a.secrets, l.Generation(), s.trials.runner.HoldsBack}
 	s.tick = matchmaker.New(matchmaker.Options{
-		Ladders: a.ladders, Directory: candidates{a.directory, a.signedLog, a.heads.kept}, Assigner: s.assigner, Pauser: a.notices, Tick: a.pace.Tick,
+		Ladders: a.ladders, Directory: candidates{a.directory, a.signedLog, a.heads}, Assigner: s.assigner, Pauser: a.notices, Tick: a.pace.Tick,
 		Logger: a.logger, Orders: orders{a.log, a.secrets}, Retired: a.secrets,
 		Rotation: a.rotation(),
 	})

@@ -110,32 +110,73 @@ func (a *arena) shutDown(ctx context.Context) {
 	}
 }
 
-// play plays the matches that are assigned to this process until ctx ends. While this
-// process holds the lease, it also seats tables. play first brings the directory up to
-// date, so that the referee dials the bots' current URLs.
+// play takes part once the directory is up to date, so that the referee dials the bots'
+// current URLs.
 func (a *arena) play(ctx context.Context) error {
 	if err := a.directory.CatchUp(ctx); err != nil {
-		if a.directory.runner.Err() != nil {
-			a.logger.Error("the arena seats no bots and plays no matches", "error", err)
-			return nil
+		if stopped := a.directory.runner.Err(); stopped != nil {
+			a.logger.Error("the arena seats no bots and plays no matches", "error", stopped)
 		}
-		return unlessStopped(ctx, err)
+		return unlessStopped(ctx, unlessItStopped(a.directory.runner, err))
 	}
-	playing, stopPlaying := context.WithCancel(context.WithoutCancel(ctx))
-	defer stopPlaying()
-	var members sync.WaitGroup
-	members.Go(func() { a.player.members.Run(playing, a.player.referee) })
-	stopped := make(chan error, 1) // receives a value once the matches have stopped
-	defer context.AfterFunc(ctx, func() { stopped <- a.stopMatches(ctx) })()
-	s, held, err := a.seat(ctx)
-	if ctx.Err() == nil {
+	return a.takePart(ctx, a.seat)
+}
+
+// takePart plays matches, and calls seat, until ctx ends or seat fails. Then it hands the
+// matches over. It does not wait for seat before that, because ticks and trials may take
+// long to stop, and meanwhile nobody would play the matches. If seat returns the lease,
+// takePart finally releases it.
+func (a *arena) takePart(ctx context.Context, seat func(context.Context) (*seater, *lease.Lease, error)) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	left := make(chan error, 1) // receives a value once the matches have been handed over
+	go func() { left <- a.playUntilLeft(ctx, end) }()
+	s, held, err := seat(ctx)
+	end()
+	err = errors.Join(err, <-left)
+	if held == nil {
 		return err
 	}
-	stopPlaying()
-	members.Wait()
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
-	return errors.Join(err, a.leave(stop, s, held, stopped))
+	if held.Err() == nil {
+		err = errors.Join(err, s.assigner.Assign(stop)) // tables that a tick has just seated
+	}
+	return errors.Join(err, held.Release(stop))
+}
+
+// playUntilLeft plays the matches that are assigned to this process until ctx ends. If this
+// process may no longer take part, playUntilLeft calls end, and leaves the matches to the
+// other process with the same id. Otherwise, it hands them over.
+func (a *arena) playUntilLeft(ctx context.Context, end func()) error {
+	stopped := make(chan error, 1) // receives a value once the matches have stopped
+	context.AfterFunc(ctx, func() { stopped <- a.stopMatches(ctx) })
+	err := a.player.members.Run(ctx, a.player.referee)
+	end()
+	if err == nil {
+		err = a.handOver(ctx, stopped)
+	}
+	return errors.Join(err, <-stopped)
+}
+
+// handOver hands the matches over to other processes. If this process seats, it assigns
+// its matches to others itself. It does not wait long for slow connections to bots: once
+// the other processes have claimed the matches, this process cannot append to them.
+func (a *arena) handOver(ctx context.Context, stopped chan error) error {
+	select {
+	case err := <-stopped:
+		stopped <- err
+	case <-time.After(handoverTime):
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	err := a.player.members.Leave(ctx)
+	if s := a.seating.Load(); s != nil {
+		if err := s.assigner.Assign(ctx); err != nil {
+			a.logger.Warn("could not hand the matches over at once", "error", err)
+		}
+	}
+	return err
 }
 
 // stopMatches stops all matches of this process.
@@ -146,28 +187,6 @@ func (a *arena) stopMatches(ctx context.Context) error {
 		return fmt.Errorf("matches did not stop in time: %w", err)
 	}
 	return nil
-}
-
-// leave hands the matches over to other processes. If this process seats, it assigns
-// its matches to others before it releases the lease. It does not wait long for slow
-// connections to bots: once the other processes have claimed the matches, this process
-// cannot append to them.
-func (a *arena) leave(ctx context.Context, s *seater, held *lease.Lease, stopped <-chan error) error {
-	var err error
-	waiting := stopped
-	select {
-	case err = <-stopped:
-		waiting = nil
-	case <-time.After(handoverTime):
-	}
-	err = errors.Join(err, a.player.members.Leave(ctx))
-	if held != nil {
-		err = errors.Join(err, s.assigner.Assign(ctx), held.Release(ctx))
-	}
-	if waiting != nil {
-		err = errors.Join(err, <-waiting)
-	}
-	return err
 }
 
 // seat waits for the lease, and seats tables while it holds the lease, until ctx ends.

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -28,6 +29,7 @@ import (
 	"hexarena/adapters/mail"
 	"hexarena/adapters/matchmaker"
 	"hexarena/adapters/notices"
+	"hexarena/adapters/rest"
 	"hexarena/adapters/secrets"
 	"hexarena/adapters/web"
 	"hexarena/adapters/witness"
@@ -307,6 +309,9 @@ func (a *arena) openServers(context.Context) error {
 		return err
 	}
 	a.log.OnLoss(func() {
+		for _, r := range a.runners {
+			r.Doubt()
+		}
 		if a.player != nil {
 			a.player.members.Forget()
 			a.player.referee.Interrupt()
@@ -324,9 +329,9 @@ func (a *arena) openServers(context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.server = listen.NewServer(pages)
+	a.server = listen.NewServer(tellAge(a.log.Outage, pages))
 	if a.Production {
-		a.server.Handler = listen.RequireHTTPS(pages)
+		a.server.Handler = listen.RequireHTTPS(a.server.Handler)
 	}
 	a.server.ConnContext = api.ConnContext
 	a.server.RegisterOnShutdown(handler.EndStreams)
@@ -334,6 +339,17 @@ func (a *arena) openServers(context.Context) error {
 	a.limited.Full = func() { listen.CloseIdle(a.server) }
 	a.admin = listen.NewServer(a.adminHandler())
 	return nil
+}
+
+// tellAge adds the header rest.HeaderStale to the responses while the log is
+// unavailable, because they show only what this process knew before.
+func tellAge(outage func() time.Duration, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if since := outage(); since > 0 {
+			w.Header().Set(rest.HeaderStale, strconv.FormatFloat(since.Seconds(), 'f', 1, 64))
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // sender returns the sender's address for emails. It uses the host of the base URL as

@@ -43,3 +43,23 @@ func TestNoHeadBeforeTheSignedLogIsComplete(t *testing.T) {
 	require.Error(t, r.runner.Sync(t.Context()))
 	refused(projections.ErrStopped)
 }
+
+// A process that cannot sign heads cannot start matches, so it takes none.
+func TestProcessTakesMatchesOnceItSignsHeads(t *testing.T) {
+	log := memory.New()
+	model := signedlog.New(log)
+	kept, err := openKeptHeads(t.TempDir())
+	require.NoError(t, err)
+	a := &arena{config: config{MaxMatches: 7}, signedLog: newSignedLogReader(model, arenatest.Follow(t, log, model)), heads: &ladderHeads{kept: kept}}
+	require.ErrorIs(t, a.cannotStart(), projections.ErrBehind)
+	require.Zero(t, a.takes())
+	require.NoError(t, a.signedLog.catchUp(t.Context()))
+	require.NoError(t, a.cannotStart())
+	require.Equal(t, 7, a.takes())
+
+	none := func(uint64, uint64) ([][]byte, error) { return nil, nil }
+	require.NoError(t, kept.keep(signedlog.Head{Origin: "o", Size: 2, Root: make([]byte, 32)}, none))
+	require.Error(t, kept.keep(signedlog.Head{Origin: "o", Size: 3, Root: make([]byte, 32)}, none))
+	require.ErrorContains(t, a.cannotStart(), "lost events")
+	require.Zero(t, a.takes())
+}

@@ -61,7 +61,7 @@ func (d directoryAdapter) Candidates(_ context.Context, mode string) ([]ladder.C
 type candidates struct {
 	directoryAdapter
 	signedLog signedLogReader
-	kept      *keptHeads
+	heads     *ladderHeads
 }
 
 // CatchUp implements matchmaker.Directory. If the log has lost events that a signed head
@@ -73,7 +73,7 @@ func (c candidates) CatchUp(ctx context.Context) error {
 	if err := c.signedLog.awaitWhole(ctx); err != nil {
 		return err
 	}
-	return c.kept.err()
+	return cmp.Or(c.heads.check(ctx), c.heads.kept.err())
 }
 
 // OwnerOfBot implements admin.Directory.

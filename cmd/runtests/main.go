@@ -19,6 +19,11 @@ import (
 	"time"
 )
 
+// gcPercent is the value of GOGC for compilers and tests. The arena uses the same value
+// for itself (see cmd/arena). With the default value, the tests of some packages use a
+// fifth of their CPU time to collect garbage.
+const gcPercent = "400"
+
 func main() {
 	first := flag.String("first", "", "packages to run first, because their tests take longest, separated by spaces")
 	race := flag.String("race", "", "packages that run under the race detector in every fourth round, separated by spaces")
@@ -28,6 +33,12 @@ func main() {
 	if flag.NArg() > 0 || *rounds < 0 || !slices.Contains([]string{"none", "busy", "both"}, *load) {
 		fmt.Fprintln(os.Stderr, "runtests: -rounds must not be below 0, -load must be none, busy or both, and no other arguments are allowed")
 		os.Exit(2)
+	}
+	if os.Getenv("GOGC") == "" {
+		if err := os.Setenv("GOGC", gcPercent); err != nil {
+			fmt.Fprintln(os.Stderr, "runtests:", err)
+			os.Exit(1)
+		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

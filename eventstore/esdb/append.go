@@ -32,11 +32,12 @@ func (l *Log) Append(ctx context.Context, id eventstore.StreamID, expected event
 	if err != nil {
 		return eventstore.Appended{}, err
 	}
-	l.known.see(eventstore.Position(result.CommitPosition), events[len(events)-1].ID)
-	return eventstore.Appended{
+	appended = eventstore.Appended{
 		Revision: eventstore.Revision(result.NextExpectedVersion),
 		Position: eventstore.Position(result.CommitPosition),
-	}, nil
+	}
+	l.known.see(&eventstore.Recorded{Event: events[len(events)-1], Stream: id, Revision: appended.Revision, Position: appended.Position})
+	return appended, nil
 }
 
 // SetMetadata replaces a stream's metadata. See eventstore.Log.

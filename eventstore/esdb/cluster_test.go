@@ -310,3 +310,31 @@ func TestSilentSubscriptionIsReplaced(t *testing.T) {
 	require.EqualValues(t, 2, <-got)
 	require.Empty(t, got)
 }
+
+// A node without a leader does not confirm a subscription. The subscriber subscribes
+// again, until a node confirms.
+func TestSubscriptionWithoutConfirmationIsReplaced(t *testing.T) {
+	c := outage.NewCluster(t, 1, outage.Brisk)
+	log := openCluster(t, c.Address(), brisk)
+	_, err := log.Append(t.Context(), "heard-1", eventstore.NoStream, events(1)...)
+	require.NoError(t, err)
+	c.SetLag(0, time.Hour)
+	got := make(chan eventstore.Revision, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	var following sync.WaitGroup
+	defer following.Wait()
+	defer cancel()
+	following.Go(func() {
+		for m, err := range log.Subscribe(ctx, 0, eventstore.Filter{StreamPrefixes: []string{"heard-"}}) {
+			switch {
+			case err != nil:
+				t.Error(err)
+			case m.Event != nil:
+				got <- m.Event.Revision
+			}
+		}
+	})
+	require.Eventually(t, func() bool { return value(t, log.metrics.silent) > 0 }, testPatience, time.Millisecond)
+	c.SetLag(0, 0)
+	require.EqualValues(t, 0, <-got)
+}

@@ -41,19 +41,21 @@ type known struct {
 // seen is the place of an event.
 type seen struct {
 	position eventstore.Position
+	stream   eventstore.StreamID
+	revision eventstore.Revision
 	id       uuid.UUID
 }
 
 // see records that this process knows an event.
-func (k *known) see(position eventstore.Position, id uuid.UUID) {
-	if uint64(position) <= k.position.Load() {
+func (k *known) see(r *eventstore.Recorded) {
+	if uint64(r.Position) <= k.position.Load() {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if position > k.event.position {
-		k.event = seen{position, id}
-		k.position.Store(uint64(position))
+	if r.Position > k.event.position {
+		k.event = seen{r.Position, r.Stream, r.Revision, r.ID}
+		k.position.Store(uint64(r.Position))
 	}
 }
 
@@ -77,7 +79,7 @@ func (l *Log) checkLog(ctx context.Context, c *es.Client) error {
 	if newest.position == 0 {
 		return l.probe(ctx, c)
 	}
-	there, err := holds(readAllWith(ctx, c), newest)
+	there, err := newest.in(readsOf(ctx, c))
 	if err != nil {
 		return err
 	}
@@ -110,49 +112,91 @@ func (l *Log) judge(there bool) error {
 	return nil
 }
 
-// scanned is how many of the newest events holds compares with the known event.
+// scanned is how many of the newest events amongNewest compares with the known event.
 const scanned = 4096
 
-// readAll reads events of $all in one direction, at most limit events.
-type readAll func(direction es.Direction, from es.AllPosition, limit uint64) ([]eventstore.Recorded, error)
+// reads reads events from one node.
+type reads struct {
+	// all reads events of $all in one direction, at most limit events.
+	all func(direction es.Direction, from es.AllPosition, limit uint64) ([]eventstore.Recorded, error)
+	// next reads the first event of a stream from a revision on. The list is empty if the
+	// stream ends before it.
+	next func(stream eventstore.StreamID, from eventstore.Revision) ([]eventstore.Recorded, error)
+}
 
-func readAllWith(ctx context.Context, c *es.Client) readAll {
-	return func(direction es.Direction, from es.AllPosition, limit uint64) (list []eventstore.Recorded, err error) {
-		events, err := c.ReadAll(ctx, es.ReadAllOptions{Direction: direction, From: from}, limit)
-		if err != nil {
-			return nil, err
-		}
-		defer events.Close()
-		for {
-			r, err := events.Recv()
-			if errors.Is(err, io.EOF) {
-				return list, nil
+func readsOf(ctx context.Context, c *es.Client) reads {
+	return reads{
+		all: func(direction es.Direction, from es.AllPosition, limit uint64) ([]eventstore.Recorded, error) {
+			return collect(c.ReadAll(ctx, es.ReadAllOptions{Direction: direction, From: from}, limit))
+		},
+		next: func(stream eventstore.StreamID, from eventstore.Revision) ([]eventstore.Recorded, error) {
+			list, err := collect(c.ReadStream(ctx, string(stream), es.ReadStreamOptions{From: es.Revision(uint64(from))}, 1))
+			switch code(err) {
+			case es.ErrorCodeResourceNotFound:
+				return nil, nil
+			case es.ErrorCodeStreamDeleted:
+				return nil, eventstore.ErrStreamDeleted
 			}
-			if err != nil {
-				return list, err
-			}
-			list = append(list, recorded(r.OriginalEvent()))
-		}
+			return list, err
+		},
 	}
 }
 
-// holds reports whether a log contains an event at its position. A scavenge may have
-// removed the event. The read then returns a later event.
-func holds(read readAll, e seen) (bool, error) {
-	events, err := read(es.Forwards, allPosition(e.position), 1)
+// collect returns the events of a read.
+func collect(events *es.ReadStream, err error) (list []eventstore.Recorded, _ error) {
+	if err != nil {
+		return nil, err
+	}
+	defer events.Close()
+	for {
+		r, err := events.Recv()
+		if errors.Is(err, io.EOF) {
+			return list, nil
+		}
+		if err != nil {
+			return list, err
+		}
+		list = append(list, recorded(r.OriginalEvent()))
+	}
+}
+
+// The method in() reports whether a log contains the event at its position.
+func (e seen) in(log reads) (bool, error) {
+	events, err := log.all(es.Forwards, allPosition(e.position), 1)
 	switch {
 	case err == nil && len(events) == 0:
 		return false, nil
+	case err == nil && events[0].Position == e.position:
+		return events[0].ID == e.id, nil
 	case err == nil:
-		return events[0].Position != e.position || events[0].ID == e.id, nil
+		return e.scavenged(log)
 	}
 	switch status.Code(err) {
 	case codes.InvalidArgument, codes.OutOfRange: // no event begins at this position
 		return false, nil
 	case codes.Internal, codes.Unknown, codes.FailedPrecondition, codes.DataLoss:
-		return amongNewest(read, e, err)
+		return e.amongNewest(log, err)
 	}
 	return false, err
+}
+
+// scavenged reports whether a scavenge has removed the event, because the read at its
+// position returned a later event. If the event is lost, that happens too: a new leader
+// begins with a record of its own, which no read returns, and other events follow. In
+// that case, the event's stream has another event at its revision, or it ends before it.
+func (e seen) scavenged(log reads) (bool, error) {
+	events, err := log.next(e.stream, e.revision)
+	switch {
+	case errors.Is(err, eventstore.ErrStreamDeleted):
+		return true, nil
+	case err != nil:
+		return false, err
+	case len(events) == 0:
+		return false, nil
+	case events[0].Revision == e.revision:
+		return events[0].ID == e.id, nil
+	}
+	return true, nil
 }
 
 // amongNewest looks for an event among the newest events of a log, because the read at
@@ -160,8 +204,8 @@ func holds(read readAll, e seen) (bool, error) {
 // position, but also that the server has another problem. A problem is no loss, even if
 // it lasts. So amongNewest returns false only if it has read the events on both sides of
 // the position, or if the log ends before it. If it cannot tell, it returns err.
-func amongNewest(read readAll, e seen, err error) (bool, error) {
-	newest, failed := read(es.Backwards, es.End{}, scanned)
+func (e seen) amongNewest(log reads, err error) (bool, error) {
+	newest, failed := log.all(es.Backwards, es.End{}, scanned)
 	if failed != nil {
 		return false, err
 	}

@@ -1,6 +1,7 @@
 package esdb
 
 import (
+	"cmp"
 	"testing"
 
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
@@ -15,7 +16,10 @@ import (
 // An event counts as missing only if the server says so, or if its newest events show
 // it. An error of the server is not a loss, however long it lasts.
 func TestOnlyAMissingEventIsALoss(t *testing.T) {
-	known := seen{position: 20, id: uuid.New()}
+	known := seen{position: 20, stream: "match-1", revision: 7, id: uuid.New()}
+	inStream := func(revision eventstore.Revision) []eventstore.Recorded {
+		return []eventstore.Recorded{{Event: eventstore.Event{ID: uuid.New()}, Stream: known.stream, Revision: revision, Position: 25}}
+	}
 	at := func(p eventstore.Position, id uuid.UUID) eventstore.Recorded {
 		return eventstore.Recorded{Event: eventstore.Event{ID: id}, Position: p}
 	}
@@ -26,16 +30,22 @@ func TestOnlyAMissingEventIsALoss(t *testing.T) {
 	}
 	failure := func(c codes.Code) error { return status.Error(c, "a failure") }
 	for name, c := range map[string]struct {
-		first  []eventstore.Recorded // the answer of the read at the position
-		err    error
-		newest []eventstore.Recorded // the answer of the read of the newest events
-		failed error
-		holds  bool
-		fails  bool
+		first    []eventstore.Recorded // the answer of the read at the position
+		err      error
+		stream   []eventstore.Recorded // the answer of the read of the stream
+		inStream error
+		newest   []eventstore.Recorded // the answer of the read of the newest events
+		failed   error
+		holds    bool
+		fails    bool
 	}{
 		"the event is there":                       {first: []eventstore.Recorded{at(20, known.id)}, holds: true},
 		"another event is there":                   {first: []eventstore.Recorded{other(20)}},
-		"a scavenge removed it":                    {first: []eventstore.Recorded{other(25)}, holds: true},
+		"a scavenge removed it":                    {first: []eventstore.Recorded{other(25)}, stream: inStream(9), holds: true},
+		"its stream is deleted":                    {first: []eventstore.Recorded{other(25)}, inStream: eventstore.ErrStreamDeleted, holds: true},
+		"its stream has another event":             {first: []eventstore.Recorded{other(25)}, stream: inStream(7)},
+		"its stream ends before it":                {first: []eventstore.Recorded{other(25)}},
+		"its stream cannot be read":                {first: []eventstore.Recorded{other(25)}, inStream: failure(codes.Unavailable), fails: true},
 		"the log is shorter":                       {},
 		"no event begins there":                    {err: failure(codes.InvalidArgument)},
 		"the position is out of range":             {err: failure(codes.OutOfRange)},
@@ -49,15 +59,22 @@ func TestOnlyAMissingEventIsALoss(t *testing.T) {
 		"an internal error, and too many are new":  {err: failure(codes.Internal), newest: many, fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			there, err := holds(func(direction es.Direction, _ es.AllPosition, _ uint64) ([]eventstore.Recorded, error) {
-				if direction == es.Forwards {
-					return c.first, c.err
-				}
-				return c.newest, c.failed
-			}, known)
+			there, err := known.in(reads{
+				all: func(direction es.Direction, _ es.AllPosition, _ uint64) ([]eventstore.Recorded, error) {
+					if direction == es.Forwards {
+						return c.first, c.err
+					}
+					return c.newest, c.failed
+				},
+				next: func(stream eventstore.StreamID, from eventstore.Revision) ([]eventstore.Recorded, error) {
+					require.Equal(t, known.stream, stream)
+					require.Equal(t, known.revision, from)
+					return c.stream, c.inStream
+				},
+			})
 			require.Equal(t, c.holds, there)
 			if c.fails {
-				require.Equal(t, c.err, err)
+				require.Equal(t, cmp.Or(c.err, c.inStream), err)
 				return
 			}
 			require.NoError(t, err)

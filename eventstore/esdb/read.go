@@ -20,7 +20,7 @@ func (l *Log) Read(ctx context.Context, id eventstore.StreamID, start eventstore
 		what, next, left := fmt.Sprintf("read %s", id), start, opt.Limit
 		each := func(e *es.RecordedEvent) bool {
 			r := recorded(e)
-			l.known.see(r.Position, r.ID)
+			l.known.see(&r)
 			left--
 			last := left == 0
 			if opt.Direction == eventstore.Forwards {
@@ -70,7 +70,7 @@ func (l *Log) ReadAll(ctx context.Context, start eventstore.Position, opt events
 			}
 			left--
 			r := recorded(e)
-			l.known.see(r.Position, r.ID)
+			l.known.see(&r)
 			if !yield(r, nil) || left == 0 {
 				return
 			}

@@ -76,11 +76,11 @@ func (s *subscription) follow(ctx context.Context, l *Log, losses int64) error {
 	opts, after, link := s.options(), s.after, s.lag.connection()
 	defer s.lag.dropped()
 	return stream(ctx, l, losses, func(ctx context.Context, c *es.Client, emit func(arrival) bool) error {
-		sub, err := c.SubscribeToAll(ctx, opts)
+		sub, end, err := subscribe(ctx, l, c, opts)
 		if err != nil {
 			return err
 		}
-		defer sub.Close()
+		defer end()
 		r := &reception{filter: s.filter, at: after}
 		ctx, cancel := context.WithCancel(ctx)
 		var watching sync.WaitGroup
@@ -103,6 +103,26 @@ func (s *subscription) follow(ctx context.Context, l *Log, losses int64) error {
 	}, s.take)
 }
 
+var errUnconfirmed = errors.New("the node does not confirm the subscription")
+
+// subscribe subscribes and waits for the node's confirmation. A node without a leader may
+// never send one, so subscribe gives up when the subscription would count as silent.
+func subscribe(ctx context.Context, l *Log, c *es.Client, opts es.SubscribeToAllOptions) (sub *es.Subscription, end func(), err error) {
+	bound, cancel := context.WithCancel(ctx)
+	silent := time.AfterFunc(2*l.pace.silence, cancel)
+	sub, err = c.SubscribeToAll(bound, opts)
+	silent.Stop()
+	if err == nil {
+		return sub, func() { sub.Close(); cancel() }, nil
+	}
+	if bound.Err() != nil && ctx.Err() == nil {
+		l.metrics.silent.Inc()
+		err = errUnconfirmed
+	}
+	cancel()
+	return nil, nil, err
+}
+
 // take yields one message and reports whether the subscriber wants more.
 func (s *subscription) take(a arrival) bool {
 	defer s.lag.took(a.came, a.message.CaughtUp)
@@ -114,7 +134,7 @@ func (s *subscription) take(a arrival) bool {
 		return true
 	}
 	if a.message.Event != nil {
-		s.known.see(a.message.Event.Position, a.message.Event.ID)
+		s.known.see(a.message.Event)
 		s.metrics.events.WithLabelValues(eventsSubscribed).Inc()
 	}
 	return s.yield(a.message, nil)

@@ -56,6 +56,7 @@ var schemaNames = map[reflect.Type]string{
 	reflect.TypeFor[stats.Bank]():              "BankTrades",
 	reflect.TypeFor[stats.Place]():             "OpeningPlace",
 	reflect.TypeFor[rest.LiveMatches]():        "ListLiveOutput",
+	reflect.TypeFor[rest.LiveFrame]():          "LiveFrame",
 	reflect.TypeFor[rest.LiveMatch]():          "LiveMatch",
 	reflect.TypeFor[rest.Leaderboard]():        "LeaderboardBody",
 	reflect.TypeFor[rest.LeaderboardRow]():     "LeaderboardRow",

@@ -5,8 +5,8 @@ const firstWait = 1000; // ms
 const longestWait = 30_000;
 
 // follow opens a stream. It calls on.frame for each frame, on.decision for each decision
-// in the stream of a trial, on.end for each ended match,
-// and on.state with "connecting", "live", "waiting" or "closed". It returns a function
+// in the stream of a trial, on.end for each ended match, on.stale with the age in seconds
+// while the arena's log is unavailable, and on.state with "connecting", "live", "waiting" or "closed". It returns a function
 // that closes the stream.
 export function follow(url, on, { Source = globalThis.EventSource, later = setTimeout, jitter = Math.random } = {}) {
   let source;
@@ -20,6 +20,7 @@ export function follow(url, on, { Source = globalThis.EventSource, later = setTi
     source.addEventListener('frame', (e) => on.frame(JSON.parse(e.data)));
     source.addEventListener('decision', (e) => on.decision(JSON.parse(e.data)));
     source.addEventListener('end', (e) => on.end?.(JSON.parse(e.data)));
+    source.addEventListener('stale', (e) => on.stale?.(JSON.parse(e.data).staleSeconds));
     source.addEventListener('error', failed);
   };
   // The browser reconnects automatically, except after a response that is not a stream,

@@ -267,15 +267,23 @@ class Watch {
     this.close = follow(`/live/${this.id}/stream`, {
       frame: (f) => this.receive(f),
       end: (summary) => this.finish(summary),
-      state: (state) => { write(this.parts.connection, connections[state]); this.parts.connection.dataset.state = state; },
+      state: (state) => this.connect(state),
+      stale: (seconds) => this.connect('waiting', `Paused: the arena’s log is unavailable. This board may be ${Math.round(seconds)} s old.`),
     });
     this.ticking = setInterval(() => this.tick(), 1000);
     this.jump();
   }
 
+  // connect shows the state of the stream.
+  connect(state, text = connections[state]) {
+    write(this.parts.connection, text);
+    this.parts.connection.dataset.state = state;
+  }
+
   // receive handles a frame of the stream, and fetches frames that the stream skipped.
   async receive(frame) {
     this.newest = Math.max(this.newest, frame.seq);
+    if (this.parts.connection.dataset.state === 'waiting') this.connect('live');
     if (this.filling) return; // fill also fetches this frame
     if (frame.seq > this.line.next) await this.fill();
     else this.take(frame);

@@ -139,6 +139,7 @@ func (c *playCmd) open() (*playRun, []tournament.Outcome, error) {
 		return nil, nil, err
 	}
 	r.parallel = min(r.parallel, r.plan.Matches())
+	r.starter.cores = max(1, runtime.NumCPU()/max(1, r.parallel))
 	r.settings = settings{c.Bots, c.Mode, r.decision.String(), r.wall.String(), c.Seats, r.plan.Seed, r.plan.Seeds}
 	if c.Out == "" {
 		return r, nil, nil

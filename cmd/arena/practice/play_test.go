@@ -244,6 +244,26 @@ func TestProgramsAreRestarted(t *testing.T) {
 	require.Greater(t, r.Bots[0].MeanPoints, 4.0, "it plays on")
 }
 
+// The programs of matches that run at the same time share the cores, unless the user has
+// chosen a number.
+func TestProgramsShareTheCores(t *testing.T) {
+	bot := "cmd:echo cores=$" + goCores + "; " + strings.TrimPrefix(botCommand(t, ""), "cmd:")
+	cores := func(parallel int) string {
+		dir := t.TempDir()
+		_, err := call(t.Context(), bot, "house:random", "house:random", "-n", "3", "--parallel", strconv.Itoa(parallel), "--decision", "1m", "--out", dir)
+		require.NoError(t, err)
+		output, err := os.ReadFile(filepath.Join(dir, outputFolder, "bot-1-worker-1.log"))
+		require.NoError(t, err)
+		line, _, _ := strings.Cut(string(output), "\n")
+		return strings.TrimPrefix(line, "cores=")
+	}
+	t.Setenv(goCores, "")
+	require.Equal(t, strconv.Itoa(runtime.NumCPU()), cores(1))
+	require.Equal(t, strconv.Itoa(max(1, runtime.NumCPU()/3)), cores(3))
+	t.Setenv(goCores, "7")
+	require.Equal(t, "7", cores(3))
+}
+
 // At the end, the children of a program end too.
 func TestProgramsEndWithTheirChildren(t *testing.T) {
 	child := strings.TrimPrefix(closedPort(t), "http://127.0.0.1:")

@@ -27,10 +27,15 @@ const (
 	tailSize   = 4096                   // how many bytes of its latest output a process keeps
 )
 
+// goCores is the variable that tells a program in Go how many cores to use. A program
+// that uses more than its share wakes threads that only wait for each other's cores.
+const goCores = "GOMAXPROCS"
+
 // starter starts the programs of bots.
 type starter struct {
 	folder   string         // for the files with the programs' output; empty if the output is not kept
 	restarts []atomic.Int64 // by bot
+	cores    int            // how many cores a program may use; 0 if it may use all
 }
 
 // process is the program of one bot. It starts when it is needed, and again when it is
@@ -176,6 +181,9 @@ func (p *process) start() (*program, error) {
 	cmd.Env = append(os.Environ(), // a bot's settings for a real arena would reject a local match
 		"ARENA_PUBLIC_KEY="+base64.StdEncoding.EncodeToString(platformKey.Public().(ed25519.PublicKey)),
 		"ARENA_RECIPIENT="+net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if p.cores > 0 && os.Getenv(goCores) == "" {
+		cmd.Env = append(cmd.Env, goCores+"="+strconv.Itoa(p.cores))
+	}
 	processgroup.Own(cmd)
 	if _, err := cmd.StdinPipe(); err != nil { // a program that reads its input learns when this process has ended
 		return nil, err

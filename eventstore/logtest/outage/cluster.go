@@ -73,6 +73,7 @@ type Cluster struct {
 	mu     sync.Mutex // guards the following fields, and the states of the members
 	timing Timing
 	shared *store // the log on which the majority agrees
+	held   *Held  // waits for an append; nil if no append will be held
 }
 
 // NewCluster starts a cluster whose first node is the leader. The cluster stops when

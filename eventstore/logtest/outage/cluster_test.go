@@ -192,3 +192,31 @@ func TestClusterLosesEvents(t *testing.T) {
 	require.NoError(t, appendOne(t.Context(), connect(t, c.NodeAddress(2))))
 	at(1, 2)
 }
+
+// A held append waits at the leader, and is not stored before it goes on. If the leader
+// changes its state, the append goes on in the new state.
+func TestClusterHoldsAnAppend(t *testing.T) {
+	c := outage.NewCluster(t, 3, outage.Brisk)
+	client := connect(t, c.NodeAddress(0))
+	for n, end := range []struct {
+		want string
+		how  func(*outage.Held)
+	}{
+		{"served", (*outage.Held).Release},
+		{"aborted", func(*outage.Held) { c.SetState(0, outage.Doubtful) }},
+	} {
+		held := c.Hold("Counted")
+		done := make(chan error, 1)
+		go func() { done <- appendOne(t.Context(), client) }()
+		<-held.Arrived
+		stored, err := count(t.Context(), connect(t, c.NodeAddress(2)))
+		require.NoError(t, err)
+		require.Equal(t, n, stored)
+		end.how(held)
+		require.Equal(t, end.want, answer(<-done))
+	}
+	c.Elect(1)
+	stored, err := count(t.Context(), connect(t, c.NodeAddress(2)))
+	require.NoError(t, err)
+	require.Equal(t, 2, stored)
+}

@@ -75,8 +75,11 @@ func (m *member) handle(_ any, call grpc.ServerStream) error {
 	if method == gossip.Gossip_Read_FullMethodName {
 		return m.gossip(call)
 	}
-	var first frame
-	if err := call.RecvMsg(&first); err != nil {
+	request, err := received(call, method)
+	if err != nil {
+		return err
+	}
+	if err := m.hold(call.Context(), request); err != nil {
 		return err
 	}
 	state, log, _ := m.now()
@@ -84,30 +87,48 @@ func (m *member) handle(_ any, call grpc.ServerStream) error {
 	m.calls[state]++
 	m.cluster.mu.Unlock()
 	if method == serverfeatures.ServerFeatures_GetSupportedMethods_FullMethodName {
-		return m.pass(call, log, method, first, false)
+		return m.pass(call, log, method, request, false)
 	}
 	reads := method == streams.Streams_Read_FullMethodName
-	subscribes := reads && isSubscription(first)
+	subscribes := reads && isSubscription(request[0])
 	switch state {
 	case Leader:
-		return m.pass(call, log, method, first, subscribes)
+		return m.pass(call, log, method, request, subscribes)
 	case Alone, Doubtful:
 		if !reads {
-			return m.abandon(call, log, method, first, state == Doubtful)
+			return m.abandon(call, log, method, request, state == Doubtful)
 		}
-		return m.pass(call, log, method, first, subscribes)
+		return m.pass(call, log, method, request, subscribes)
 	case Follower, CatchingUp:
 		switch {
 		case subscribes:
-			return m.pass(call, log, method, first, true)
+			return m.pass(call, log, method, request, true)
 		case requiresLeader(call.Context()):
 			return m.redirect(call)
 		case reads || state == Follower:
-			return m.pass(call, log, method, first, false)
+			return m.pass(call, log, method, request, false)
 		}
 		return m.timeOut(call, m.cluster.timing.Forwarding, "Operation timed out: Forwarding timeout")
 	}
 	return errNotReady
+}
+
+// received returns the first message of a call, or all messages of an append.
+func received(call grpc.ServerStream, method string) (request []frame, err error) {
+	for {
+		var f frame
+		err := call.RecvMsg(&f)
+		if errors.Is(err, io.EOF) && len(request) > 0 {
+			return request, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		request = append(request, f)
+		if method != streams.Streams_Append_FullMethodName {
+			return request, nil
+		}
+	}
 }
 
 func requiresLeader(ctx context.Context) bool {
@@ -133,9 +154,9 @@ func (m *member) redirect(call grpc.ServerStream) error {
 }
 
 // abandon ends an append without an acknowledgement. The log may store it.
-func (m *member) abandon(call grpc.ServerStream, log *store, method string, first frame, stored bool) error {
+func (m *member) abandon(call grpc.ServerStream, log *store, method string, request []frame, stored bool) error {
 	if stored {
-		if err := m.pass(silent{call}, log, method, first, false); err != nil {
+		if err := m.pass(silent{call}, log, method, request, false); err != nil {
 			return err
 		}
 	}
@@ -160,15 +181,17 @@ func (m *member) timeOut(call grpc.ServerStream, after time.Duration, why string
 
 // pass passes a call to the log. A subscription passes only while the node follows the
 // log, and ends if the node leaves the cluster.
-func (m *member) pass(call grpc.ServerStream, log *store, method string, first frame, subscription bool) error {
+func (m *member) pass(call grpc.ServerStream, log *store, method string, request []frame, subscription bool) error {
 	ctx, cancel := context.WithCancel(call.Context())
 	defer cancel()
 	down, err := log.client.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, method)
 	if err != nil {
 		return err
 	}
-	if err := down.SendMsg(&first); err != nil && !errors.Is(err, io.EOF) {
-		return err
+	for _, f := range request {
+		if err := down.SendMsg(&f); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
 	}
 	go func() {
 		for {

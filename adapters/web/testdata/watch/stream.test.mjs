@@ -22,8 +22,8 @@ class Line extends EventTarget {
 
 function followed() {
   Line.all = [];
-  const seen = { frames: [], ends: [], states: [], waits: [] };
-  const close = follow('/live/stream', { frame: (f) => seen.frames.push(f), end: (m) => seen.ends.push(m), state: (s) => seen.states.push(s) },
+  const seen = { frames: [], ends: [], states: [], waits: [], ages: [] };
+  const close = follow('/live/stream', { frame: (f) => seen.frames.push(f), end: (m) => seen.ends.push(m), state: (s) => seen.states.push(s), stale: (s) => seen.ages.push(s) },
     { Source: Line, later: (work, ms) => { seen.waits.push(ms); seen.again = work; }, jitter: () => 0.5 });
   return { seen, close };
 }
@@ -32,10 +32,12 @@ test('frames, ends and states are passed on', () => {
   const { seen, close } = followed();
   Line.all[0].tell('open');
   Line.all[0].tell('frame', { seq: 1 });
+  Line.all[0].tell('stale', { staleSeconds: 12.3 });
   Line.all[0].tell('end', { id: 'm' });
   close();
   close();
   assert.deepEqual(seen.frames, [{ seq: 1 }]);
+  assert.deepEqual(seen.ages, [12.3]);
   assert.deepEqual(seen.ends, [{ id: 'm' }]);
   assert.deepEqual(seen.states, ['connecting', 'live', 'closed']);
 });
