@@ -129,9 +129,20 @@ type twin struct {
 // New returns a Members that does not take part yet.
 func New(o Options) *Members {
 	return &Members{
-		o: o, start: uuid.Must(uuid.NewV7()).String(), since: time.Now(), gate: newGate(), play: make(chan struct{}, 1), assign: make(chan struct{}, 1),
+		o: o, start: newStart(time.Now()), since: time.Now(), gate: newGate(), play: make(chan struct{}, 1), assign: make(chan struct{}, 1),
 		assigning: semaphore.NewWeighted(1), others: map[string]*member{}, heard: map[string]eventstore.Recorded{}, resubscribe: func() {},
 	}
+}
+
+// newStart returns a UUID of version 7, which begins with the time. uuid.NewV7 also
+// depends on its earlier calls, so a simulated history would not repeat.
+func newStart(now time.Time) string {
+	id := uuid.New()
+	for i := range 6 {
+		id[i] = byte(now.UnixMilli() >> (40 - 8*i))
+	}
+	id[6] = 0x70 | id[6]&0x0f
+	return id.String()
 }
 
 // Gate returns nil while this process may call bots. Otherwise, it returns a channel
