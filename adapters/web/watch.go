@@ -59,6 +59,9 @@ func (w watchPage) HasLogs() bool { return slices.Contains(w.Logged, true) }
 func (p *pageRequest) watch() error {
 	m := p.matchRecord()
 	p.embeddable = p.err == nil && p.r.URL.Query().Get("embed") == "1"
+	if chosen := p.r.URL.Query().Get("theme"); chosen == "light" || chosen == "dark" {
+		p.theme = chosen
+	}
 	return p.render(http.StatusOK, "watch.html", watchPage{
 		matchRecord: m, Path: "/matches/" + m.ID, House: p.houseBots(m), Embed: p.embeddable, Width: previewWidth, Height: previewHeight,
 	})

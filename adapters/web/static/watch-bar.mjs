@@ -68,10 +68,14 @@ export class Bar {
   }
 
   faster(by) {
-    if (!this.speed) return;
-    const i = Math.min(Math.max(speeds.indexOf(Number(this.speed.value)) + by, 0), speeds.length - 1);
-    this.speed.value = String(speeds[i]);
-    this.on.speed(speeds[i]);
+    this.pace(speeds[Math.min(Math.max(speeds.indexOf(Number(this.speed.value)) + by, 0), speeds.length - 1)]);
+  }
+
+  // pace chooses a number of events a second, if the list contains it.
+  pace(n) {
+    if (!speeds.includes(Number(n))) return;
+    this.speed.value = String(n);
+    this.on.speed(Number(n));
   }
 
   // extent sets the number of frames and draws the marks of a timeline.

@@ -50,9 +50,25 @@ class Watch {
       this.complete();
     });
     this.extend();
+    this.choose();
     if (this.running) return this.listen();
-    if (!this.jump()) this.go(0);
+    if (!this.jump()) this.begin();
     return undefined;
+  }
+
+  // choose follows the parameters in the address: from, to, speed and seat.
+  choose() {
+    const chosen = new URLSearchParams(location.search);
+    this.from = Math.max(Number(chosen.get('from')) || 1, 1);
+    this.to = Number(chosen.get('to')) || Infinity;
+    if (chosen.has('speed')) this.bar.pace(chosen.get('speed'));
+    if (chosen.has('seat') && !this.running) this.bar.look(chosen.get('seat'));
+  }
+
+  // begin goes to the event from which the reader wants to watch.
+  begin() {
+    if (this.from > 1) this.complete();
+    this.go(this.from - 1);
   }
 
   // open reads the first frames of an ended match. The method complete() reads the
@@ -172,6 +188,7 @@ class Watch {
   tell(frame, parts) {
     const { now, turn, offer, deck } = this.parts;
     now.replaceChildren(...parts.map((part) => partNode(part, this.names)));
+    turn.parentElement.title = `${frame.deckRemaining} cards in the deck`;
     write(turn, frame.turn > 0 ? `Turn ${frame.turn}` : 'Setup');
     write(deck, `${frame.deckRemaining} cards in the deck`);
     this.parts.dice.hidden = !frame.dice;
@@ -215,13 +232,14 @@ class Watch {
     clearInterval(this.timer);
     this.timer = 0;
     if (on) this.complete();
-    if (on && this.i >= this.length() - 1 && !this.running) this.go(0);
+    if (on && !this.running && this.i >= Math.min(this.to, this.length()) - 1) this.begin();
     if (on) this.timer = setInterval(() => this.advance(), 1000 / this.speed);
     this.bar.playing(Boolean(this.timer));
   }
 
   advance() {
-    if (this.i < this.line.length - 1) this.go(this.i + 1, this.speed <= 8);
+    if (this.i === this.to - 1) this.play(false);
+    else if (this.i < this.line.length - 1) this.go(this.i + 1, this.speed <= 8);
     else if (this.running) this.follow();
     else if (!this.loading) this.play(false);
   }
