@@ -2,8 +2,18 @@
 // move to another event.
 import { svg } from './board-art.mjs';
 
-// lanes lists the kinds of marks from the top of the bar to the bottom.
-const lanes = ['build', 'city', 'trade', 'robbery', 'award', 'strike', 'talk'];
+// The shape of a mark shows its kind, and its color shows the seat. Shapes are centered and
+// 7 to 8 pixels wide. lane is the row of the bar, from the top.
+const shapes = {
+  build: { lane: 0, d: 'm-3.5 3.5v-4l3.5-3 3.5 3v4z' },
+  city: { lane: 0, d: 'm-4 3.5v-4h2v-3h4v3h2v4z' },
+  trade: { lane: 1, d: 'm-4 0 4-4 4 4-4 4z' },
+  robbery: { lane: 2, d: 'm-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z' },
+  award: { lane: 2, d: 'm0-4 4 7.5h-8z' },
+  strike: { lane: 2, d: 'm-3.5-2 1.5-1.5 2 2 2-2 1.5 1.5-2 2 2 2-1.5 1.5-2-2-2 2-1.5-1.5 2-2z' },
+  talk: { lane: 3, d: 'm-3.5-3.5h7v5h-3.5l-2 2v-2h-1.5z' },
+};
+const nearby = 6; // pixels between the pointer and a mark that it means
 const speeds = [1, 2, 4, 8, 16, 32];
 
 export class Bar {
@@ -18,8 +28,8 @@ export class Bar {
     this.speed = root.querySelector('[data-speed]');
     this.view = root.querySelector('[data-view]');
     this.help = root.querySelector('[data-help]');
-    this.paths = Object.fromEntries(lanes.map((kind) => [kind, svg('path', { class: `mark-${kind}` })]));
-    root.querySelector('[data-marks]').append(...Object.values(this.paths));
+    this.area = root.querySelector('[data-marks]');
+    new ResizeObserver(() => this.paint()).observe(this.area);
     this.range.addEventListener('input', () => on.go(Number(this.range.value)));
     this.speed?.addEventListener('change', () => on.speed(Number(this.speed.value)));
     this.view?.addEventListener('change', () => on.view(this.view.value));
@@ -80,13 +90,28 @@ export class Bar {
 
   // extent sets the number of frames and draws the marks of a timeline.
   extent(timeline, length) {
-    const last = Math.max(length - 1, 1);
+    this.last = Math.max(length - 1, 1);
     this.range.max = length - 1;
-    for (const kind of lanes) {
-      const y = lanes.indexOf(kind) * 4.3 + 1;
-      const d = timeline.marks.filter((m) => m.kind === kind).map((m) => `M${((m.at / last) * 1000).toFixed(1)} ${y.toFixed(1)}v3.6`).join('');
-      this.paths[kind].setAttribute('d', d);
-    }
+    this.marks = timeline.marks;
+    this.paint();
+  }
+
+  paint() {
+    const width = this.area.clientWidth;
+    if (!this.marks || width === 0) return;
+    const bySeat = Map.groupBy(this.marks, (m) => m.seat);
+    this.area.replaceChildren(...[...bySeat].map(([seat, marks]) => svg('path', {
+      class: seat === undefined ? '' : `seat-${seat}`,
+      d: marks.map((m) => `M${((m.at / this.last) * width).toFixed(1)} ${shapes[m.kind].lane * 8 + 4}${shapes[m.kind].d}`).join(''),
+    })));
+  }
+
+  // indexAt returns the event at a place of the marks: the nearest mark, or the event itself.
+  indexAt(x, width) {
+    const at = Math.min(Math.max((x / width) * this.last, 0), this.last);
+    const far = (m) => Math.abs(m.at - at);
+    const mark = this.marks.reduce((best, m) => (best && far(best) <= far(m) ? best : m), undefined);
+    return mark && (far(mark) / this.last) * width <= nearby ? mark.at : Math.round(at);
   }
 
   at(i, frame, length, text) {
