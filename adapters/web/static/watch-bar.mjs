@@ -14,11 +14,12 @@ const shapes = {
   talk: { lane: 3, d: 'm-3.5-3.5h7v5h-3.5l-2 2v-2h-1.5z' },
 };
 const nearby = 6; // pixels between the pointer and a mark that it means
+const scrolling = new Set(['ArrowUp', 'ArrowDown', 'Home', 'End', ' ']);
 const speeds = [1, 2, 4, 8, 16, 32];
 
 export class Bar {
   // on contains the callbacks go(i), step(n), turn(n), play(), speed(n), view(name),
-  // result(), live().
+  // result(), live(), ids().
   constructor(root, on) {
     this.root = root;
     this.on = on;
@@ -53,17 +54,23 @@ export class Bar {
     const tag = e.target.tagName;
     if (tag === 'SELECT' || tag === 'TEXTAREA' || (tag === 'INPUT' && e.target.type !== 'range')) return;
     if ((e.key === ' ' || e.key === 'Enter') && /^(BUTTON|A|SUMMARY)$/.test(tag) && !this.help.contains(e.target)) return;
+    if (scrolling.has(e.key) && !this.visible()) return; // the reader scrolls through the rest of the page
     const action = this.actionOf(e.key);
     if (!action) return;
     e.preventDefault();
     action();
   }
 
+  visible() {
+    const { top, bottom } = this.root.getBoundingClientRect();
+    return bottom > 0 && top < innerHeight;
+  }
+
   actionOf(key) {
     const { on } = this;
     const actions = {
       ' ': () => on.play(), ArrowLeft: () => on.step(-1), ArrowRight: () => on.step(1), ArrowUp: () => on.turn(-1), ArrowDown: () => on.turn(1),
-      Home: () => on.go(0), End: () => on.go(Infinity), '+': () => this.faster(1), '-': () => this.faster(-1), r: () => on.result(), l: () => on.live(),
+      Home: () => on.go(0), End: () => on.go(Infinity), '+': () => this.faster(1), '-': () => this.faster(-1), r: () => on.result(), l: () => on.live(), i: () => on.ids(),
       p: () => this.look(''), a: () => this.look('all'), '?': () => this.press('help'),
     };
     if (/^[1-4]$/.test(key)) return () => this.look(String(Number(key) - 1));

@@ -38,7 +38,7 @@ class Watch {
     const first = await (this.running ? this.load() : this.open());
     this.bar = new Bar(this.root, {
       go: (i) => this.leave(() => this.go(i)), step: (n) => this.leave(() => this.go(this.i + n, n === 1)), turn: (n) => this.leave(() => this.go(this.line.turnStart(this.i, n))),
-      play: () => this.play(!this.timer), speed: (n) => this.pace(n), view: (name) => this.look(name), result: () => this.reveal(), live: () => this.follow(),
+      play: () => this.play(!this.timer), speed: (n) => this.pace(n), view: (name) => this.look(name), result: () => this.reveal(), live: () => this.follow(), ids: () => this.board.label(this.labelled = !this.labelled),
     });
     for (const sign of ['pointerover', 'focusin']) this.root.addEventListener(sign, (e) => { if (e.target.closest('.bar, .charts')) this.complete(); });
     this.seats = new Seats(this.root);
