@@ -69,7 +69,7 @@ func TestSeekByClickAndByAddress(t *testing.T) {
 	// Each graph is clicked at a quarter of its width. The dice are clicked on the sum 8.
 	click := func(selector string, part float64) {
 		at := eval[[]float64](p, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({ block: 'center' }); const box = e.getBoundingClientRect(); return [box.left + box.width * %f, box.top + box.height / 2] })()`, selector, part))
-		p.do(chromedp.MouseEvent(input.MouseMoved, at[0], at[1]), chromedp.MouseClickXY(at[0], at[1]))
+		p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at[0], at[1]), chromedp.MouseClickXY(at[0], at[1]))
 	}
 	for _, c := range []struct {
 		selector string

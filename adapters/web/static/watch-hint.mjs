@@ -20,7 +20,10 @@ export class Hint {
     };
     area.addEventListener('pointermove', (e) => this.show(e, index(e)));
     area.addEventListener('pointerleave', () => { this.box.hidden = true; });
-    area.addEventListener('click', (e) => { if (index(e) >= 0) go(index(e)); });
+    area.addEventListener('click', (e) => { // coordinates of clicks are rounded, so a visible hint decides
+      const i = this.box.hidden ? index(e) : this.at;
+      if (i >= 0) go(i);
+    });
   }
 
   show(e, i) {
