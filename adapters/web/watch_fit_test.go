@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
@@ -69,11 +68,16 @@ func TestSeekByClickAndByAddress(t *testing.T) {
 	// Each graph is clicked at a quarter of its width. The dice are clicked on the sum 8.
 	told := ""
 	click := func(selector string, part float64) {
-		at := eval[[]float64](p, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({ block: 'center' }); const box = e.getBoundingClientRect(); return [box.left + box.width * %f, box.top + box.height / 2] })()`, selector, part))
-		p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at[0], at[1]))
-		p.until(`!document.querySelector('.hint').hidden`)
-		told = eval[string](p, `document.querySelector('.hint div').textContent.replace(/^\d+: /, '')`)
-		p.do(chromedp.MouseClickXY(at[0], at[1]))
+		told = eval[string](p, fmt.Sprintf(`(() => {
+			const e = document.querySelector(%q);
+			const box = e.getBoundingClientRect();
+			const at = { clientX: box.left + box.width * %f, clientY: box.top + box.height / 2, bubbles: true };
+			e.dispatchEvent(new PointerEvent('pointermove', at));
+			const hint = document.querySelector('.hint');
+			const told = hint.hidden ? 'the hint is hidden' : hint.firstChild.textContent.replace(/^\d+: /, '');
+			e.dispatchEvent(new MouseEvent('click', at));
+			return told;
+		})()`, selector, part))
 	}
 	for _, c := range []struct {
 		selector string
