@@ -118,6 +118,8 @@ type Server struct {
 	crossSite   *http.CrossOriginProtection
 	limiter     *ratelimit.Limiter
 	turns       *semaphore.Weighted // turns of expensive calls
+	computing   *semaphore.Weighted // the one computation of a win probability
+	playouts    int                 // of a win probability, at each turn; maxPlayouts except in tests
 	turnTime    time.Duration       // the constant, except in tests
 	streams     *streams
 	responses   *responseCache
@@ -137,7 +139,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		Options: o, crossSite: http.NewCrossOriginProtection(), limiter: ratelimit.New(o.Limits, o.TrustedProxies, o.Now),
-		turns: newTurns(), turnTime: turnTime, streams: newStreams(), responses: newResponseCache(maxCached),
+		turns: newTurns(), computing: semaphore.NewWeighted(1), playouts: maxPlayouts, turnTime: turnTime, streams: newStreams(), responses: newResponseCache(maxCached),
 	}
 	if err := s.trustOrigin(); err != nil {
 		return nil, err

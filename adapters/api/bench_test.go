@@ -59,10 +59,13 @@ func (nobody) Allowed(context.Context, string) error                           {
 func (nobody) Check(context.Context, string, string) iter.Seq[rest.Step] {
 	return slices.Values[[]rest.Step](nil)
 }
-func (nobody) Rows(string) ([]leaderboard.Row, error)              { return nil, nil }
-func (nobody) Games(string) int                                    { return 0 }
-func (nobody) RowsAt(string, time.Time) ([]leaderboard.Row, error) { return nil, nil }
-func (nobody) History(string) (api.BotHistory, bool, error)        { return api.BotHistory{}, false, nil }
+func (nobody) Rows(string) ([]leaderboard.Row, error)               { return nil, nil }
+func (nobody) Games(string) int                                     { return 0 }
+func (nobody) RowsAt(string, time.Time) ([]leaderboard.Row, error)  { return nil, nil }
+func (nobody) History(string) (api.BotHistory, bool, error)         { return api.BotHistory{}, false, nil }
+func (nobody) BySeat(string) ([]leaderboard.SeatTally, error)       { return nil, nil }
+func (nobody) ByVersion(string) ([]leaderboard.VersionTally, error) { return nil, nil }
+func (nobody) Results(string, int) []leaderboard.SeatTally          { return nil }
 
 func (nobody) Version() (uint64, error) { return 0, nil }
 

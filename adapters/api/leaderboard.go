@@ -22,6 +22,13 @@ type Leaderboard interface {
 	RowsAt(mode string, at time.Time) ([]leaderboard.Row, error)
 	// Games returns the number of completed matches of a bot.
 	Games(botID string) int
+	// BySeat counts a bot's placements in completed matches by seat, and ByVersion by the
+	// version of the bot's program.
+	BySeat(botID string) ([]leaderboard.SeatTally, error)
+	ByVersion(botID string) ([]leaderboard.VersionTally, error)
+	// Results counts a mode's placements by seat, in completed matches with a number of
+	// players.
+	Results(mode string, players int) []leaderboard.SeatTally
 	// History returns the history of a bot, even if the bot was removed. ok is
 	// false if the bot has never begun a match.
 	History(botID string) (h BotHistory, ok bool, err error)

@@ -198,11 +198,14 @@ func TestBusyResponsesAreDescribed(t *testing.T) {
 	}
 	s.read.sync()
 	expensive := map[string]string{
-		"get-frames":         "/matches/" + ended + "/frames",
-		"get-leaderboard":    "/leaderboard?at=2026-09-06T12:00:00Z",
-		"get-bot-history":    "/bots/" + s.bots[0] + "/history",
-		"list-bot-decisions": "/bots/" + s.bots[0] + "/decisions",
-		"list-ladder-events": "/ladder/standard/events?limit=500",
+		"get-frames": "/matches/" + ended + "/frames",
+
+		"get-bot-statistics":  "/bots/" + s.bots[0] + "/statistics",
+		"get-win-probability": "/matches/" + ended + "/win-probability",
+		"get-leaderboard":     "/leaderboard?at=2026-09-06T12:00:00Z",
+		"get-bot-history":     "/bots/" + s.bots[0] + "/history",
+		"list-bot-decisions":  "/bots/" + s.bots[0] + "/decisions",
+		"list-ladder-events":  "/ladder/standard/events?limit=500",
 	}
 	for range max(1, runtime.GOMAXPROCS(0)/2) {
 		end, err := s.server.Turn(t.Context())

@@ -198,7 +198,7 @@ func TestMatchThatWasVoidedBeforeItStarted(t *testing.T) {
 	unknown := s.get("/matches/"+s.seated.MatchID).is(http.StatusNotFound, "not_found").json["detail"]
 	s.seated.Void(ladder.WhyBeacon)
 	s.read.sync()
-	for _, path := range []string{"/matches/%s", "/matches/%s/frames", "/live/%s", "/live/%s/stream"} {
+	for _, path := range []string{"/matches/%s", "/matches/%s/frames", "/matches/%s/statistics", "/matches/%s/win-probability", "/live/%s", "/live/%s/stream"} {
 		got := s.get(fmt.Sprintf(path, s.seated.MatchID)).is(http.StatusNotFound, "not_found").json["detail"]
 		require.Equal(t, "the match was voided before it started, because the beacon's round did not arrive in time (reason: beacon); GET /ladder/standard/events lists its MatchVoided event", got)
 		require.NotEqual(t, unknown, got)

@@ -99,8 +99,8 @@ func TestDescription(t *testing.T) {
 
 	c := contractOf(t, a.server)
 	require.Equal(t, []string{
-		"change-bot", "check-bot", "confirm-sign-in", "delete-me", "get-arena", "get-bot", "get-bot-history", "get-changelog", "get-decisions", "get-frames", "get-health",
-		"get-ladder-checkpoint", "get-ladder-key", "get-ladder-proof", "get-ladder-tile", "get-leaderboard", "get-live", "get-llms", "get-log-consistency", "get-log-head", "get-log-inclusion", "get-match", "get-me", "get-openapi", "get-queue", "get-security-txt", "get-seed-keys", "get-trial", "get-trial-decisions", "get-trial-frames", "list-bot-decisions", "list-bots", "list-keys", "list-ladder-events", "list-live", "list-matches", "order-trial", "patch-me",
+		"change-bot", "check-bot", "confirm-sign-in", "delete-me", "get-arena", "get-bot", "get-bot-history", "get-bot-statistics", "get-changelog", "get-decisions", "get-frames", "get-health",
+		"get-ladder-checkpoint", "get-ladder-key", "get-ladder-proof", "get-ladder-statistics", "get-ladder-tile", "get-leaderboard", "get-live", "get-llms", "get-log-consistency", "get-log-head", "get-log-inclusion", "get-match", "get-me", "get-openapi", "get-queue", "get-security-txt", "get-seed-keys", "get-statistics", "get-trial", "get-trial-decisions", "get-trial-frames", "get-win-probability", "list-bot-decisions", "list-bots", "list-keys", "list-ladder-events", "list-live", "list-matches", "order-trial", "patch-me",
 		"register-bot", "register-key", "remove-bot", "revoke-key", "send-sign-in-link", "sign-out", "stream-live", "stream-match", "stream-my-events", "stream-trial",
 	}, c.IDs())
 	page, err := os.ReadFile("describe/operations.yaml")

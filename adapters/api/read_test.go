@@ -56,6 +56,21 @@ func (r *readSide) Version() (uint64, error) { return r.board.Version() + r.peop
 // Games implements api.Leaderboard.
 func (r *readSide) Games(botID string) int { return r.board.Games(botID) }
 
+// BySeat implements api.Leaderboard.
+func (r *readSide) BySeat(botID string) ([]leaderboard.SeatTally, error) {
+	return r.board.BySeat(botID)
+}
+
+// ByVersion implements api.Leaderboard.
+func (r *readSide) ByVersion(botID string) ([]leaderboard.VersionTally, error) {
+	return r.board.ByVersion(botID)
+}
+
+// Results implements api.Leaderboard.
+func (r *readSide) Results(mode string, players int) []leaderboard.SeatTally {
+	return r.board.Results(mode, players)
+}
+
 // RowsAt implements api.Leaderboard.
 func (r *readSide) RowsAt(mode string, at time.Time) ([]leaderboard.Row, error) {
 	return r.board.RowsAt(mode, at, r.names)

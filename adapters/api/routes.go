@@ -51,6 +51,8 @@ func (s *Server) registerEndpoints() {
 	register(s, endpoint{id: "list-matches", route: "GET /matches"}, s.listMatches)
 	register(s, endpoint{id: "get-match", route: "GET /matches/{id}", etag: true}, s.getMatch)
 	register(s, endpoint{id: "get-frames", heavy: true, route: "GET /matches/{id}/frames", etag: true}, s.getFrames)
+	register(s, endpoint{id: "get-statistics", route: "GET /matches/{id}/statistics", etag: true}, s.getStatistics)
+	register(s, endpoint{id: "get-win-probability", heavy: true, route: "GET /matches/{id}/win-probability", etag: true}, s.getWinProbability)
 
 	register(s, endpoint{id: "list-live", route: "GET /live"}, s.listLive)
 	register(s, endpoint{id: "get-live", route: "GET /live/{id}"}, s.getLive)
@@ -60,6 +62,8 @@ func (s *Server) registerEndpoints() {
 	register(s, endpoint{id: "get-leaderboard", heavy: true, route: "GET /leaderboard", etag: true}, s.getLeaderboard)
 	register(s, endpoint{id: "get-queue", route: "GET /queue"}, s.getQueue)
 	register(s, endpoint{id: "get-bot-history", heavy: true, route: "GET /bots/{id}/history"}, s.getHistory)
+	register(s, endpoint{id: "get-bot-statistics", heavy: true, route: "GET /bots/{id}/statistics"}, s.getBotStatistics)
+	register(s, endpoint{id: "get-ladder-statistics", route: "GET /ladder/{mode}/statistics"}, s.getLadderStatistics)
 
 	register(s, endpoint{id: "get-log-head", route: "GET /log/{mode}/head", etag: true, text: "text/plain"}, s.getLogHead)
 	register(s, endpoint{id: "get-log-inclusion", route: "GET /log/{mode}/inclusion", etag: true}, s.getLogInclusion)

@@ -41,6 +41,12 @@ func (stopped) From(string, string, int) ([]matches.Summary, bool, error) {
 	return nil, false, errStopped
 }
 
+func (stopped) BySeat(string) ([]leaderboard.SeatTally, error) { return nil, errStopped }
+
+func (stopped) ByVersion(string) ([]leaderboard.VersionTally, error) { return nil, errStopped }
+
+func (stopped) Results(string, int) []leaderboard.SeatTally { return nil }
+
 func (stopped) Waiting(context.Context, string) (int, error) { return 0, errStopped }
 
 func (stopped) Places(context.Context, string, []ladder.Candidate) ([]api.Place, error) {
@@ -79,8 +85,8 @@ func TestStoppedReadModelsAnswer503(t *testing.T) {
 		o.Matches, o.Leaderboard, o.Queue, o.Health, o.Events = stopped{}, stopped{}, stopped{}, stopped{}, stopped{}
 	})
 	for _, path := range []string{
-		"/matches", "/matches/m", "/matches/m/frames", "/live/m", "/live/m/stream",
-		"/leaderboard", "/leaderboard?at=2026-09-06T12:00:00Z", "/bots/b/history", "/queue",
+		"/matches", "/matches/m", "/matches/m/frames", "/matches/m/statistics", "/matches/m/win-probability", "/live/m", "/live/m/stream",
+		"/leaderboard", "/leaderboard?at=2026-09-06T12:00:00Z", "/bots/b/history", "/bots/b/statistics", "/ladder/standard/statistics", "/queue",
 	} {
 		a.anyone().do(http.MethodGet, path, nil).is(http.StatusServiceUnavailable, "out_of_date")
 	}

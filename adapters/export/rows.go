@@ -9,6 +9,7 @@ import (
 	"hexarena/domain/board"
 	"hexarena/domain/game"
 	"hexarena/domain/match"
+	"hexarena/domain/stats"
 	"hexarena/eventstore"
 	"hexarena/projections/frames"
 	"hexarena/projections/matchcollector"
@@ -62,6 +63,7 @@ func rowsOf(e ending, h *frames.History) (*rows, error) {
 	for i, ms := range h.ThinkingMs() {
 		b.seats[i].ThinkingMs = ms
 	}
+	b.count(stats.Of(h.Started, h.Events))
 	b.rate(e)
 	return b.rows, nil
 }
@@ -78,13 +80,25 @@ func (b *builder) begin(e ending, h *frames.History) {
 		b.match.Status, b.match.Reason = matches.Aborted, e.why
 	}
 	for i, s := range started.Seats {
-		seat := Seat{MatchID: e.matchID, Seat: int32(i), BotID: s.BotID, BotName: s.BotName, OwnerID: s.OwnerID}
+		seat := Seat{MatchID: e.matchID, Seat: int32(i), BotID: s.BotID, BotName: s.BotName, OwnerID: s.OwnerID, Version: &s.Version}
 		if at := slices.Index(started.Table.Bots, s.BotID); at >= 0 && at < len(started.Nonces) {
 			seat.Nonce = started.Nonces[at]
 		}
 		b.seats = append(b.seats, seat)
 	}
 	b.events, b.decisions = make([]Event, 0, len(h.Events)), make([]Decision, 0, len(h.Events))
+}
+
+// count sets the columns that docs/statistics.md defines.
+func (b *builder) count(m stats.Match) {
+	for i, s := range m.Seats {
+		row, pips := &b.seats[i], int32(0)
+		for _, p := range s.Opening {
+			pips += int32(p.Pips)
+		}
+		row.Received, row.Expected36, row.Blocked = new(int32(s.Received.Sum())), new(int32(s.Expected36.Sum())), new(int32(s.Blocked.Sum()))
+		row.Discarded, row.Stole, row.Stolen, row.OpeningPips = new(int32(s.Discarded)), new(int32(s.Stole)), new(int32(s.Stolen)), &pips
+	}
 }
 
 // rate sets the columns that depend on the ladder's event.

@@ -47,6 +47,16 @@ type Seat struct {
 	Decisions  int32  `json:"decisions" parquet:"decisions"`
 	ThinkingMs int64  `json:"thinking_ms" parquet:"thinking_ms"`
 	Nonce      string `json:"nonce" parquet:"nonce"`
+
+	// These columns are null in rows that a version of the program without them wrote.
+	Received    *int32  `json:"received" parquet:"received,optional"`
+	Expected36  *int32  `json:"expected36" parquet:"expected36,optional"`
+	Blocked     *int32  `json:"blocked" parquet:"blocked,optional"`
+	Discarded   *int32  `json:"discarded" parquet:"discarded,optional"`
+	Stole       *int32  `json:"stole" parquet:"stole,optional"`
+	Stolen      *int32  `json:"stolen" parquet:"stolen,optional"`
+	OpeningPips *int32  `json:"opening_pips" parquet:"opening_pips,optional"`
+	Version     *string `json:"version" parquet:"version,optional,dict"`
 }
 
 // Event is a row of the table events: a public event of a match.

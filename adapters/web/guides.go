@@ -23,7 +23,7 @@ type heading struct{ ID, Text string }
 // guideList lists the guides in the order of the navigation.
 var guideList = []struct{ Name, Label string }{
 	{"quickstart", "Quick start"}, {"practice", "Practice"}, {"rules", "Rules"}, {"protocol", "Protocol"}, {"errors", "Errors"},
-	{"events", "Events"}, {"analysts", "Analysts"}, {"audit", "Audit"}, {"architecture", "Architecture"}, {"durability", "Durability"}, {"operations", "Operations"}, {"security", "Security"},
+	{"events", "Events"}, {"analysts", "Analysts"}, {"statistics", "Statistics"}, {"audit", "Audit"}, {"architecture", "Architecture"}, {"durability", "Durability"}, {"operations", "Operations"}, {"security", "Security"},
 	{"contributing", "Contributing"},
 }
 

@@ -119,7 +119,7 @@ func TestAPIReferenceHasReadersTheme(t *testing.T) {
 
 func TestGuidesHaveTheirFigures(t *testing.T) {
 	s := newSite(t)
-	for _, name := range []string{"quickstart", "rules", "protocol", "errors", "events", "analysts", "audit", "architecture", "durability", "operations", "security", "contributing"} {
+	for _, name := range []string{"quickstart", "rules", "protocol", "errors", "events", "analysts", "statistics", "audit", "architecture", "durability", "operations", "security", "contributing"} {
 		p := s.get("/docs/" + name)
 		s.is(p, http.StatusOK, "<h1", `aria-current="page"`)
 		require.NotContains(t, p.text, "<!-- figure")

@@ -27,7 +27,8 @@ type pageRequest struct {
 	// compressed, because the length of a compressed page can reveal secrets in it
 	// (BREACH).
 	private    bool
-	embeddable bool // other sites may show the page in a frame
+	embeddable bool   // other sites may show the page in a frame
+	theme      string // light or dark if the address chooses it, otherwise ""
 
 	endTurn func() // set by heavy
 }
@@ -144,7 +145,7 @@ func (p *pageRequest) render(status int, name string, data any) error {
 		return fmt.Errorf("template %q does not exist", name)
 	}
 	var b bytes.Buffer
-	page := Page{Path: p.r.URL.RequestURI(), Theme: theme(p.r), Origin: p.server.origin, Local: p.server.local, SignedIn: hasSession(p.r), Tick: interval(p.server.Tick), Status: status, Data: data}
+	page := Page{Path: p.r.URL.RequestURI(), Theme: cmp.Or(p.theme, theme(p.r)), Origin: p.server.origin, Local: p.server.local, SignedIn: hasSession(p.r), Tick: interval(p.server.Tick), Status: status, Data: data}
 	if err := t.ExecuteTemplate(&b, "layout", page); err != nil {
 		return fmt.Errorf("template %s: %w", name, err)
 	}

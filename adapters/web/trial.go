@@ -54,7 +54,7 @@ func (p *pageRequest) trialReplay() error {
 	var t rest.Trial
 	p.read(p.trialPath(), &t)
 	w := watchPage{Path: p.trialPath(), Trial: true}
-	w.ID, w.Mode, w.Status, w.Replay = t.ID, t.Mode, "completed", make([]struct{}, t.Events)
+	w.ID, w.Mode, w.Status, w.Replay = t.ID, t.Mode, "completed", make([]replayed, t.Events)
 	if t.StartedAt != nil {
 		w.StartedAt = *t.StartedAt
 	}

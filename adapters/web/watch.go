@@ -14,7 +14,66 @@ import (
 // shows without a script.
 type matchRecord struct {
 	summary
-	Replay []struct{} `json:"replay"` // only the number of events is used
+	Replay []replayed `json:"replay"`
+}
+
+// replayed contains the parts of an event from which a seat's points add up.
+type replayed struct {
+	Kind string `json:"kind"`
+	Seat *int   `json:"seat"`
+	Data struct {
+		Kind   string `json:"kind"`
+		Award  string `json:"award"`
+		To     *int   `json:"to"`
+		Scores []int  `json:"scores"`
+		Action struct {
+			Type string `json:"type"`
+		} `json:"action"`
+	} `json:"data"`
+}
+
+// points lists where the points of one seat come from. They add up to Total.
+type points struct {
+	Total, Settlements, Cities, Road, Army, Cards int
+}
+
+// Points returns the points of a seat at the end of a completed match, or nil.
+func (m matchRecord) Points(seat int) *points {
+	var p points
+	for _, e := range m.Replay {
+		mine := e.Seat != nil && *e.Seat == seat
+		switch {
+		case e.Kind == "end" && seat < len(e.Data.Scores):
+			p.Total = e.Data.Scores[seat]
+			p.Cards = p.Total - p.Settlements - p.Cities - p.Road - p.Army
+			return &p
+		case e.Kind == "award":
+			n := 0
+			if e.Data.To != nil && *e.Data.To == seat {
+				n = 2
+			}
+			if e.Data.Award == "longestRoad" {
+				p.Road = n
+			} else {
+				p.Army = n
+			}
+		case e.Kind != "action" || !mine:
+		case e.Data.Kind == "setup" || e.Data.Action.Type == "build_settlement":
+			p.Settlements++
+		case e.Data.Action.Type == "build_city":
+			p.Settlements--
+			p.Cities += 2
+		}
+	}
+	return nil
+}
+
+// Rating returns the rating of a seat's bot before and after the match, or "".
+func (m matchRecord) Rating(seat int) string {
+	if seat >= len(m.Seats) || m.Seats[seat].RatingBefore == nil || m.Seats[seat].RatingAfter == nil {
+		return ""
+	}
+	return decimal(*m.Seats[seat].RatingBefore) + " → " + decimal(*m.Seats[seat].RatingAfter)
 }
 
 // Running reports whether the match has not ended yet.
@@ -59,6 +118,9 @@ func (w watchPage) HasLogs() bool { return slices.Contains(w.Logged, true) }
 func (p *pageRequest) watch() error {
 	m := p.matchRecord()
 	p.embeddable = p.err == nil && p.r.URL.Query().Get("embed") == "1"
+	if chosen := p.r.URL.Query().Get("theme"); chosen == "light" || chosen == "dark" {
+		p.theme = chosen
+	}
 	return p.render(http.StatusOK, "watch.html", watchPage{
 		matchRecord: m, Path: "/matches/" + m.ID, House: p.houseBots(m), Embed: p.embeddable, Width: previewWidth, Height: previewHeight,
 	})

@@ -187,7 +187,7 @@ func pagesOf(s *testArena, botID string) []struct{ name, path string } {
 		{"dashboard", "/dashboard"}, {"bot-manage", "/dashboard/bots/" + botID}, {"log", "/bot/" + botID + "/log/" + seen.ID},
 		{"keys", "/dashboard/keys"}, {"account", "/dashboard/account"},
 		{"quickstart", "/docs/quickstart"}, {"practice", "/docs/practice"}, {"rules", "/docs/rules"}, {"protocol", "/docs/protocol"}, {"events", "/docs/events"},
-		{"errors", "/docs/errors"}, {"analysts", "/docs/analysts"}, {"audit", "/docs/audit"}, {"security", "/docs/security"}, {"architecture", "/docs/architecture"}, {"durability", "/docs/durability"}, {"operations", "/docs/operations"}, {"contributing", "/docs/contributing"},
+		{"errors", "/docs/errors"}, {"analysts", "/docs/analysts"}, {"statistics", "/docs/statistics"}, {"audit", "/docs/audit"}, {"security", "/docs/security"}, {"architecture", "/docs/architecture"}, {"durability", "/docs/durability"}, {"operations", "/docs/operations"}, {"contributing", "/docs/contributing"},
 		{"api", "/docs/api"}, {"changelog", "/changelog"}, {"missing", "/nowhere"},
 	}
 }

@@ -55,6 +55,9 @@ func spyOn(s *testArena, bot string) *spies {
 		sp.pages[path] = page(s, path, http.StatusOK)
 	}
 	sp.pages[record+"/frames?seat=0"] = page(s, record+"/frames?seat=0", http.StatusUnprocessableEntity)
+	for _, part := range []string{"/statistics", "/win-probability"} {
+		sp.pages[record+part] = page(s, record+part, http.StatusConflict)
+	}
 	require.Contains(s.t, page(s, record, http.StatusOK), `"status":"running"`, "the match must outlast the spies")
 	return sp
 }

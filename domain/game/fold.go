@@ -159,11 +159,24 @@ func (p *Public) beginTurn(c Consequence) {
 // (docs/adr/0047-a-win-at-the-roll-comes-before-the-hexes-pay.md). A spectator
 // does not know about hidden points, so Apply pays at such a roll and takes the
 // cards back at the end of the game.
-func (p *Public) production() (paid [MaxSeats]Cards) {
-	paying := p.net.paying[p.Dice[0]+p.Dice[1]]
+func (p *Public) production() [MaxSeats]Cards { return p.Production(p.Dice[0] + p.Dice[1]) }
+
+// Production returns the cards that the hexes pay to each seat at a roll of total.
+func (p *Public) Production(total uint8) [MaxSeats]Cards {
+	paying := p.net.paying[total]
 	if paying.has(p.Bandit) {
 		paying &^= 1 << p.Bandit
 	}
+	return p.yield(paying)
+}
+
+// Blocked returns the cards that the bandit keeps from each seat at a roll of total.
+func (p *Public) Blocked(total uint8) [MaxSeats]Cards {
+	return p.yield(p.net.paying[total] & (1 << p.Bandit))
+}
+
+// yield returns the cards that a set of hexes pays to each seat.
+func (p *Public) yield(paying hexSet) (paid [MaxSeats]Cards) {
 	for ; paying != 0; paying = paying.rest() {
 		hex := paying.first()
 		around := board.HexVertexSet[hex]

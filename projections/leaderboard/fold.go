@@ -105,6 +105,7 @@ func (l *Leaderboard) rate(tx *projections.Tx, mode string, e ladder.RatingsChan
 		l.bots[s.BotID] = b
 		seat := slices.Index(p.seats, s.BotID)
 		p.played[seat].Rate(s)
+		l.count(mode, len(p.seats), seat, s.Placement)
 		err := l.store(tx, b.id, seat, p.played[seat], s.Placement, b.rating.Mu, b.rating.Sigma, b.games)
 		if err != nil {
 			return err
@@ -163,7 +164,7 @@ func (l *Leaderboard) close(tx *projections.Tx, mode, id string, reason any, at 
 
 // Flush implements projections.Model. It writes the matches that are still being played
 // to the table playing. A match that starts and ends within one batch never gets a row in
-// this table.
+// this table. It also writes the results by seat.
 func (l *Leaderboard) Flush(tx *projections.Tx) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -188,5 +189,5 @@ func (l *Leaderboard) Flush(tx *projections.Tx) error {
 		}
 		p.dirty, p.stored = false, true
 	}
-	return nil
+	return l.storeResults(tx)
 }

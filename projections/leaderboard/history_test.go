@@ -140,7 +140,14 @@ func TestBySeatAndHeadToHead(t *testing.T) {
 		rivals map[string]leaderboard.Rival
 	}
 	want := map[string]seen{}
+	var results [5][4]leaderboard.SeatTally
 	count := func(m *table, places []int) {
+		for seat, place := range places {
+			t := &results[len(places)][seat]
+			t.Seat = seat
+			t.Games++
+			t.Places[place-1]++
+		}
 		for seat, id := range m.seats {
 			if want[id].seats == nil {
 				want[id] = seen{map[int]leaderboard.SeatTally{}, map[string]leaderboard.Rival{}}
@@ -186,6 +193,13 @@ func TestBySeatAndHeadToHead(t *testing.T) {
 		count(m, places)
 	}
 	l := followed(t, w.log)
+	for players := 3; players <= 4; players++ {
+		require.Equal(t, results[players][:players], l.Results(ladder.Parley, players))
+		require.Len(t, l.Results(ladder.Standard, players), players, "no matches yet")
+	}
+	reloaded := leaderboard.New()
+	require.NoError(t, reloaded.Load(l.rows))
+	require.Equal(t, l.Results(ladder.Parley, 4), reloaded.Results(ladder.Parley, 4), "from the rows")
 	for id, want := range want {
 		seats, err := l.BySeat(id)
 		require.NoError(t, err)

@@ -42,6 +42,8 @@ type Leaderboard struct {
 	closed  map[string]time.Time // by mode: when the ladder last closed a match
 	matches int64                // the number of closed matches; also the id of the latest closed match
 	playing map[string]*playing
+	results map[string]*results // by mode
+	counted bool                // whether results has changed since the last Flush
 
 	past past
 }
@@ -79,7 +81,7 @@ var tables string
 
 // Schema implements projections.Model.
 func (l *Leaderboard) Schema() projections.Schema {
-	return projections.Schema{Version: 5, Tables: tables}
+	return projections.Schema{Version: 6, Tables: tables}
 }
 
 // Filter implements projections.Model.
@@ -99,6 +101,7 @@ func (l *Leaderboard) Load(rows *sql.DB) error {
 	l.rows = rows
 	l.past.clear()
 	l.bots, l.closed, l.matches, l.playing = map[string]bot{}, map[string]time.Time{}, 0, map[string]*playing{}
+	l.results, l.counted = map[string]*results{}, false
 	err := projections.Each(rows, func(scan projections.Scan) error {
 		var b bot
 		var id string
@@ -121,6 +124,9 @@ func (l *Leaderboard) Load(rows *sql.DB) error {
 		return err
 	}, "SELECT mode, max(closed), max(id) FROM matches GROUP BY mode")
 	if err != nil {
+		return err
+	}
+	if err := l.loadResults(rows); err != nil {
 		return err
 	}
 	return projections.Each(rows, func(scan projections.Scan) error {

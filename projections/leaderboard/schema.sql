@@ -5,6 +5,7 @@
 -- or null. used is the seat's time in milliseconds, or null if the match has no clocks.
 -- before is the displayed rating before the match, or null if the match was aborted.
 -- version is empty if the bot named none.
+-- results counts the placements at each seat of the completed matches with a number of players.
 -- playing.played is the JSON of the seats of a match that no ladder has closed.
 
 CREATE TABLE bots (id INTEGER PRIMARY KEY, bot TEXT NOT NULL, mode TEXT NOT NULL) STRICT;
@@ -20,3 +21,7 @@ CREATE TABLE seats (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX seats_by_match ON seats (match, placement);
 CREATE TABLE playing (match TEXT PRIMARY KEY, seats TEXT NOT NULL, ended INTEGER, played TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE results (
+    mode TEXT NOT NULL, players INTEGER NOT NULL, seat INTEGER NOT NULL, placement INTEGER NOT NULL, n INTEGER NOT NULL,
+    PRIMARY KEY (mode, players, seat, placement)
+) STRICT, WITHOUT ROWID;

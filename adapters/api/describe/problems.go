@@ -34,11 +34,14 @@ var ownErrors = map[string][]error{
 	"list-matches":        {projections.ErrStopped},
 	"get-match":           {projections.ErrStopped, eventstore.ErrUnavailable},
 	"get-frames":          {projections.ErrStopped, eventstore.ErrUnavailable},
+	"get-statistics":      {projections.ErrStopped, eventstore.ErrUnavailable, problem.ErrMatchRunning},
+	"get-win-probability": {projections.ErrStopped, eventstore.ErrUnavailable, problem.ErrMatchRunning},
 	"get-decisions":       {projections.ErrStopped},
 	"list-bot-decisions":  {projections.ErrStopped},
 	"get-leaderboard":     {projections.ErrStopped},
 	"get-queue":           {projections.ErrStopped, eventstore.ErrUnavailable},
 	"get-bot-history":     {projections.ErrStopped},
+	"get-bot-statistics":  {projections.ErrStopped},
 	"list-live":           {eventstore.ErrUnavailable},
 	"stream-live":         {eventstore.ErrUnavailable},
 	"get-live":            {projections.ErrStopped, eventstore.ErrUnavailable},
@@ -51,6 +54,7 @@ var ownErrors = map[string][]error{
 	"get-ladder-checkpoint": {projections.ErrStopped, eventstore.ErrUnavailable},
 	"get-ladder-tile":       {projections.ErrStopped, eventstore.ErrUnavailable},
 	"get-ladder-proof":      {projections.ErrStopped, eventstore.ErrUnavailable},
+	"get-ladder-statistics": {projections.ErrStopped},
 	"list-ladder-events":    {eventstore.ErrUnavailable},
 }
 

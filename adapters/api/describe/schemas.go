@@ -16,6 +16,7 @@ import (
 	"hexarena/domain/match"
 	"hexarena/domain/owner"
 	"hexarena/domain/seed"
+	"hexarena/domain/stats"
 )
 
 // The huma library derives the schemas of the document from the Go types that the
@@ -49,6 +50,11 @@ var schemaNames = map[reflect.Type]string{
 	reflect.TypeFor[rest.MatchPlayer]():        "MatchPlayer",
 	reflect.TypeFor[rest.MatchSeat]():          "MatchSeat",
 	reflect.TypeFor[rest.Frames]():             "FramesBody",
+	reflect.TypeFor[stats.Totals]():            "ResourceTotals",
+	reflect.TypeFor[stats.Seat]():              "SeatStatistics",
+	reflect.TypeFor[stats.Trades]():            "PlayerTrades",
+	reflect.TypeFor[stats.Bank]():              "BankTrades",
+	reflect.TypeFor[stats.Place]():             "OpeningPlace",
 	reflect.TypeFor[rest.LiveMatches]():        "ListLiveOutput",
 	reflect.TypeFor[rest.LiveFrame]():          "LiveFrame",
 	reflect.TypeFor[rest.LiveMatch]():          "LiveMatch",

@@ -37,6 +37,7 @@ var (
 	ErrNotFound         = errors.New("the requested resource does not exist")
 	ErrRateLimited      = errors.New("too many calls")
 	ErrBotInMatch       = errors.New("the bot is still in a match: wait until the match has ended")
+	ErrMatchRunning     = errors.New("the match is still running: wait until it has ended")
 	ErrEventGone        = errors.New("the arena no longer keeps the event in Last-Event-ID: send Last-Event-ID: 0 to get all events that it keeps")
 	ErrBusy             = errors.New("too many expensive calls at the same time: try again")
 )
@@ -81,6 +82,7 @@ var table = Table{
 	{owner.ErrBotNotPaused, http.StatusConflict, "bot_not_paused"},
 	{owner.ErrBotInTrial, http.StatusConflict, "bot_in_trial"},
 	{ErrBotInMatch, http.StatusConflict, "bot_in_match"},
+	{ErrMatchRunning, http.StatusConflict, "match_running"},
 	{owner.ErrHandleTaken, http.StatusConflict, "handle_taken"},
 	{eventstore.ErrUnavailable, http.StatusServiceUnavailable, "log_unavailable"},
 	{projections.ErrStopped, http.StatusServiceUnavailable, "out_of_date"},

@@ -67,6 +67,12 @@ class Board {
     this.light(frame.event?.kind === 'roll' ? frame.dice[0] + frame.dice[1] : 0, next.bandit);
   }
 
+  // label shows or hides the ids of hexes, vertices and edges, as docs/rules.md numbers them.
+  label(on) {
+    if (on && !this.ids) this.layers[3].before(this.ids = svg('g', { class: 'ids' }, ...hexes.map((at, id) => idAt(at.x, at.y + 38, id, 'id')), ...edges.map(([v, w], id) => idAt((vertices[v].x + vertices[w].x) / 2, (vertices[v].y + vertices[w].y) / 2, id, 'id id-edge')), ...vertices.map((at, id) => idAt(at.x, at.y, id, 'id id-vertex'))));
+    this.ids?.setAttribute('visibility', on ? 'visible' : 'hidden');
+  }
+
   // describe updates the text for screen readers.
   describe(frame) {
     this.text.textContent = `${this.ground} ${describePieces(frame, this.layout, this.names)}`;
@@ -110,6 +116,12 @@ class Board {
       show(this.glows[hex], 'lit');
     }
   }
+}
+
+function idAt(x, y, id, className) {
+  const text = svg('text', { x, y: y + 3.5, class: className });
+  text.textContent = id;
+  return text;
 }
 
 function layRoad(e) {

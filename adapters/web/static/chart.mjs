@@ -49,6 +49,12 @@ export class LineChart {
 
   x(i) { return this.n < 2 ? 0 : Math.round((i / (this.n - 1)) * width * 10) / 10; }
 
+  // indexAt returns the frame at a place of the chart, with x and its width in pixels.
+  indexAt(x, pixels) {
+    const part = ((x / pixels) * (width + 66) - 52) / width;
+    return Math.round(Math.min(Math.max(part, 0), 1) * (this.n - 1));
+  }
+
   y(v) { return Math.round((height - (v / this.top) * height) * 10) / 10; }
 
   path(n, seat) {
@@ -107,6 +113,9 @@ export class DiceChart {
     this.counts[sum] = count;
     return g;
   }
+
+  // sumAt returns the sum at a place of the chart, with x and its width in pixels.
+  sumAt(x, pixels) { return Math.min(Math.max(2 + Math.floor(((x / pixels) * 452 - 4) / 41), 2), 12); }
 
   show(dice, rolls) {
     if (this.shown === dice) return;

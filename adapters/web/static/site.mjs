@@ -12,6 +12,16 @@ toggle?.addEventListener("submit", (event) => {
   toggle.querySelector("button").value = dark ? "dark" : "light";
 });
 
+// Copy the text of the field beside a button.
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.addEventListener("click", async () => {
+    const field = button.parentElement.querySelector("textarea");
+    field.select();
+    await navigator.clipboard?.writeText(field.value);
+    button.textContent = "Copied";
+  });
+}
+
 // A deploy check takes seconds, so show each step as soon as it is done. Without this
 // script, the form opens a page that shows the result after the check.
 const steps = ["resolve", "ping", "upgrade"];

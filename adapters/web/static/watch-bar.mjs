@@ -2,13 +2,24 @@
 // move to another event.
 import { svg } from './board-art.mjs';
 
-// lanes lists the kinds of marks from the top of the bar to the bottom.
-const lanes = ['build', 'city', 'trade', 'robbery', 'award', 'strike', 'talk'];
+// The shape of a mark shows its kind, and its color shows the seat. Shapes are centered and
+// 7 to 8 pixels wide. lane is the row of the bar, from the top.
+const shapes = {
+  build: { lane: 0, d: 'm-3.5 3.5v-4l3.5-3 3.5 3v4z' },
+  city: { lane: 0, d: 'm-4 3.5v-4h2v-3h4v3h2v4z' },
+  trade: { lane: 1, d: 'm-4 0 4-4 4 4-4 4z' },
+  robbery: { lane: 2, d: 'm-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z' },
+  award: { lane: 2, d: 'm0-4 4 7.5h-8z' },
+  strike: { lane: 2, d: 'm-3.5-2 1.5-1.5 2 2 2-2 1.5 1.5-2 2 2 2-1.5 1.5-2-2-2 2-1.5-1.5 2-2z' },
+  talk: { lane: 3, d: 'm-3.5-3.5h7v5h-3.5l-2 2v-2h-1.5z' },
+};
+const nearby = 6; // pixels between the pointer and a mark that it means
+const scrolling = new Set(['ArrowUp', 'ArrowDown', 'Home', 'End', ' ']);
 const speeds = [1, 2, 4, 8, 16, 32];
 
 export class Bar {
   // on contains the callbacks go(i), step(n), turn(n), play(), speed(n), view(name),
-  // result(), live().
+  // result(), live(), ids().
   constructor(root, on) {
     this.root = root;
     this.on = on;
@@ -18,8 +29,8 @@ export class Bar {
     this.speed = root.querySelector('[data-speed]');
     this.view = root.querySelector('[data-view]');
     this.help = root.querySelector('[data-help]');
-    this.paths = Object.fromEntries(lanes.map((kind) => [kind, svg('path', { class: `mark-${kind}` })]));
-    root.querySelector('[data-marks]').append(...Object.values(this.paths));
+    this.area = root.querySelector('[data-marks]');
+    new ResizeObserver(() => this.paint()).observe(this.area);
     this.range.addEventListener('input', () => on.go(Number(this.range.value)));
     this.speed?.addEventListener('change', () => on.speed(Number(this.speed.value)));
     this.view?.addEventListener('change', () => on.view(this.view.value));
@@ -43,17 +54,23 @@ export class Bar {
     const tag = e.target.tagName;
     if (tag === 'SELECT' || tag === 'TEXTAREA' || (tag === 'INPUT' && e.target.type !== 'range')) return;
     if ((e.key === ' ' || e.key === 'Enter') && /^(BUTTON|A|SUMMARY)$/.test(tag) && !this.help.contains(e.target)) return;
+    if (scrolling.has(e.key) && !this.visible()) return; // the reader scrolls through the rest of the page
     const action = this.actionOf(e.key);
     if (!action) return;
     e.preventDefault();
     action();
   }
 
+  visible() {
+    const { top, bottom } = this.root.getBoundingClientRect();
+    return bottom > 0 && top < innerHeight;
+  }
+
   actionOf(key) {
     const { on } = this;
     const actions = {
       ' ': () => on.play(), ArrowLeft: () => on.step(-1), ArrowRight: () => on.step(1), ArrowUp: () => on.turn(-1), ArrowDown: () => on.turn(1),
-      Home: () => on.go(0), End: () => on.go(Infinity), '+': () => this.faster(1), '-': () => this.faster(-1), r: () => on.result(), l: () => on.live(),
+      Home: () => on.go(0), End: () => on.go(Infinity), '+': () => this.faster(1), '-': () => this.faster(-1), r: () => on.result(), l: () => on.live(), i: () => on.ids(),
       p: () => this.look(''), a: () => this.look('all'), '?': () => this.press('help'),
     };
     if (/^[1-4]$/.test(key)) return () => this.look(String(Number(key) - 1));
@@ -68,21 +85,40 @@ export class Bar {
   }
 
   faster(by) {
-    if (!this.speed) return;
-    const i = Math.min(Math.max(speeds.indexOf(Number(this.speed.value)) + by, 0), speeds.length - 1);
-    this.speed.value = String(speeds[i]);
-    this.on.speed(speeds[i]);
+    this.pace(speeds[Math.min(Math.max(speeds.indexOf(Number(this.speed.value)) + by, 0), speeds.length - 1)]);
+  }
+
+  // pace chooses a number of events a second, if the list contains it.
+  pace(n) {
+    if (!speeds.includes(Number(n))) return;
+    this.speed.value = String(n);
+    this.on.speed(Number(n));
   }
 
   // extent sets the number of frames and draws the marks of a timeline.
   extent(timeline, length) {
-    const last = Math.max(length - 1, 1);
+    this.last = Math.max(length - 1, 1);
     this.range.max = length - 1;
-    for (const kind of lanes) {
-      const y = lanes.indexOf(kind) * 4.3 + 1;
-      const d = timeline.marks.filter((m) => m.kind === kind).map((m) => `M${((m.at / last) * 1000).toFixed(1)} ${y.toFixed(1)}v3.6`).join('');
-      this.paths[kind].setAttribute('d', d);
-    }
+    this.marks = timeline.marks;
+    this.paint();
+  }
+
+  paint() {
+    const width = this.area.clientWidth;
+    if (!this.marks || width === 0) return;
+    const bySeat = Map.groupBy(this.marks, (m) => m.seat);
+    this.area.replaceChildren(...[...bySeat].map(([seat, marks]) => svg('path', {
+      class: seat === undefined ? '' : `seat-${seat}`,
+      d: marks.map((m) => `M${((m.at / this.last) * width).toFixed(1)} ${shapes[m.kind].lane * 8 + 4}${shapes[m.kind].d}`).join(''),
+    })));
+  }
+
+  // indexAt returns the event at a place of the marks: the nearest mark, or the event itself.
+  indexAt(x, width) {
+    const at = Math.min(Math.max((x / width) * this.last, 0), this.last);
+    const far = (m) => Math.abs(m.at - at);
+    const mark = this.marks.reduce((best, m) => (best && far(best) <= far(m) ? best : m), undefined);
+    return mark && (far(mark) / this.last) * width <= nearby ? mark.at : Math.round(at);
   }
 
   at(i, frame, length, text) {

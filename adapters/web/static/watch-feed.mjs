@@ -1,6 +1,7 @@
 // The list of events. It contains only a window of events around the current event, so that
 // long matches cost no more than short matches. A single step moves the window by one event.
 // After a far jump, the window is rebuilt once the reader stops stepping.
+import { icon } from './board-art.mjs';
 import { element } from './dom.mjs';
 import { sentence } from './watch-log.mjs';
 
@@ -81,7 +82,7 @@ export class Feed {
     const link = row.appendChild(element('a', '', frame.seq));
     link.href = `#${frame.seq}`;
     const text = row.appendChild(element('span'));
-    text.append(...sentence(before, frame).map((part) => partNode(part, this.names)));
+    text.append(...sentence(before, frame, timeline.layout).map((part) => partNode(part, this.names)));
     return row;
   }
 
@@ -106,6 +107,12 @@ export class Feed {
 // they go into <bdi>, which isolates their text direction.
 export function partNode(part, names) {
   if (typeof part === 'string') return document.createTextNode(part);
+  if (part.card) {
+    const card = element('span', 'card', part.sign ?? '');
+    card.title = part.card;
+    card.append(`${part.n}`, icon(part.card));
+    return card;
+  }
   const [node, text] = part.talk !== undefined
     ? [element('q'), part.talk]
     : [element('b', `who seat-${part.seat}`), names[part.seat] ?? `Seat ${part.seat}`];

@@ -3,20 +3,22 @@
 // data, so their sentences describe the difference between two frames.
 import { changes, empty, isCity, piecesOf } from './board-diff.mjs';
 import { resources } from './board-geometry.mjs';
+import { gains } from './watch-model.mjs';
 
 const awardNames = { longestRoad: 'the longest road', largestArmy: 'the largest army' };
 const causes = { deadline: 'ran out of time', dropped: 'lost the connection', malformed: 'sent a malformed answer', oversized: 'sent an oversized answer' };
 const reasons = { win: 'a win', stalemate: 'stalemate, because 60 turns changed no points', turn_cap: 'the limit of 1,000 turns is reached' };
 
-// cards formats counts as "1 brick, 2 ore".
-export function cards(counts = {}) {
-  return resources.filter((r) => counts[r] > 0).map((r) => `${counts[r]} ${r}`).join(', ') || 'nothing';
+// cards returns the parts {card, n} of counts, or "nothing".
+export function cards(counts = {}, sign = '') {
+  const held = resources.filter((r) => counts[r] > 0).map((card) => ({ card, n: counts[card], sign }));
+  return held.length > 0 ? held : ['nothing'];
 }
 
 // sentence describes a frame's event. before is the previous frame, or null.
-export function sentence(before, frame) {
+export function sentence(before, frame, layout) {
   const { kind, seat, data } = frame.event;
-  const parts = describe[kind]?.(before, frame, seat, data) ?? [kind];
+  const parts = describe[kind]?.(before, frame, seat, data, layout) ?? [kind];
   const talk = talkOf(before, frame);
   return talk ? [...parts, ...parts.length ? [': '] : [], { talk }] : parts;
 }
@@ -31,14 +33,14 @@ export function talkOf(before, frame) {
 
 const describe = {
   board: () => ['The board is set up'],
-  roll: (_, f, seat) => [{ seat }, ` rolls ${f.dice[0] + f.dice[1]}`, ` (${f.dice[0]} and ${f.dice[1]})`],
+  roll: (before, f, seat, _, layout) => [{ seat }, ` rolls ${f.dice[0] + f.dice[1]}`, ` (${f.dice[0]} and ${f.dice[1]})`, ...received(before, f, layout)],
   action: (before, f, seat, data) => {
     const how = data?.default ? ' (default)' : '';
     return [{ seat }, ' ', ...(data ? acted(data, seat) : seen(before, f, seat)), how].filter((part) => part !== '');
   },
   steal: (before, f, seat, data) => [{ seat }, ' takes a card from ', ...robbed(before, f, seat, data)],
   trade: (before, f, seat, data) => (data
-    ? [{ seat: data.from }, ` gives ${cards(data.give)} to `, { seat: data.to }, ` for ${cards(data.get)}`]
+    ? [{ seat: data.from }, ' gives ', ...cards(data.give), ' to ', { seat: data.to }, ' for ', ...cards(data.get)]
     : [{ seat }, ' trades', ...partner(before, f, seat)]),
   award: (before, f, seat, data) => {
     const name = awardNames[data?.award ?? moved(before, f)] ?? 'an award';
@@ -49,6 +51,19 @@ const describe = {
   resign: (_, f, seat) => [{ seat }, ' resigns'],
   end: (_, f, seat, data) => ['The match ends', ...(data ? [': ', ...outcome(data)] : [])],
 };
+
+// received says who got cards for a roll. If the bank was short, the frame tells only how
+// many cards a seat got.
+function received(before, f, layout) {
+  if (!before || !layout) return [];
+  const got = gains(f, layout).flatMap((paid, seat) => {
+    const n = f.handCounts[seat] - before.handCounts[seat];
+    if (n <= 0) return [];
+    const whole = Object.values(paid).reduce((sum, k) => sum + k, 0) === n;
+    return [' · ', { seat }, ' ', ...(whole ? cards(paid, '+') : [`+${n} card${n === 1 ? '' : 's'}`])];
+  });
+  return got;
+}
 
 // outcome describes why a match ended and who won. The scores include hidden points.
 function outcome({ reason, scores, placements }) {
@@ -63,7 +78,7 @@ function acted(data, seat) {
   const a = data.action;
   switch (data.kind) {
     case 'setup': return [`settles on ${a.settlement}, with a road on ${a.road}`];
-    case 'discard': return [`discards ${cards(a.cards)}`];
+    case 'discard': return ['discards ', ...cards(a.cards)];
     case 'bandit': return [`moves the bandit to hex ${a.hex}`];
     case 'trade': return [a.accept ? 'accepts the offer' : 'declines the offer'];
     default: return turned(a, data, seat);
@@ -78,10 +93,10 @@ function turned(a, data, seat) {
     case 'buy_dev': return ['buys a development card'];
     case 'play_knight': return [`plays a knight: the bandit moves to hex ${a.hex}`];
     case 'play_roadworks': return [`plays roadworks on ${a.edges.join(' and ')}`];
-    case 'play_windfall': return [`plays windfall: ${cards(a.take)}`];
+    case 'play_windfall': return ['plays windfall: ', ...cards(a.take)];
     case 'play_embargo': return [`plays embargo on ${a.resource}: ${collected(data, seat)}`];
-    case 'bank_trade': return [`trades ${a.give} for ${a.get} with the bank`];
-    case 'offer_trade': return [`offers ${cards(a.give)} for ${cards(a.get)}`, ...(a.to === undefined || a.to === null ? [' to all'] : [' to ', { seat: a.to }])];
+    case 'bank_trade': return ['trades ', { card: a.give, n: '' }, ' for ', { card: a.get, n: '' }, ' with the bank'];
+    case 'offer_trade': return ['offers ', ...cards(a.give), ' for ', ...cards(a.get), ...(a.to === undefined || a.to === null ? [' to all'] : [' to ', { seat: a.to }])];
     case 'end_turn': return ['ends the turn'];
     default: return ['acts'];
   }
@@ -103,7 +118,7 @@ function seen(before, f, seat) {
   if (changed.bandit) return [`moves the bandit to hex ${f.board.bandit}`];
   if (f.devCounts[seat] > was.devCounts[seat]) return ['buys a development card'];
   if (f.devCounts[seat] < was.devCounts[seat]) return ['plays a development card'];
-  if (f.openTrade && !was.openTrade) return [`offers ${cards(f.openTrade.give)} for ${cards(f.openTrade.get)}`, ...(f.openTrade.to === undefined ? [' to all'] : [' to ', { seat: f.openTrade.to }])];
+  if (f.openTrade && !was.openTrade) return ['offers ', ...cards(f.openTrade.give), ' for ', ...cards(f.openTrade.get), ...(f.openTrade.to === undefined ? [' to all'] : [' to ', { seat: f.openTrade.to }])];
   if (was.openTrade && seat !== was.openTrade.from) return ['answers the offer'];
   return byHands(was, f, seat);
 }
@@ -134,5 +149,5 @@ function moved(before, f) {
 
 // plain returns a sentence as one string, for screen readers.
 export function plain(parts, names) {
-  return parts.map((p) => (typeof p === 'string' ? p : p.talk !== undefined ? `“${p.talk}”` : names[p.seat] ?? `Seat ${p.seat}`)).join('');
+  return parts.map((p, i, list) => (typeof p === 'string' ? p : p.talk !== undefined ? `“${p.talk}”` : p.card ? `${p.sign ?? ''}${p.n} ${p.card}`.trim() + (list[i + 1]?.card ? ', ' : '') : names[p.seat] ?? `Seat ${p.seat}`)).join('');
 }

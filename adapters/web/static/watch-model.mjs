@@ -18,13 +18,30 @@ export function turnOf(frame) {
   return placed < n ? placed : 2 * n - 1 - placed;
 }
 
-// income returns the number of cards that each seat gets from a roll.
-export function income(frame, layout) {
+// scoresOf returns the points after a frame. The end of a match reveals the hidden points.
+export const scoresOf = (frame) => frame.event.data?.scores ?? frame.scores;
+
+// pointsOf says where the points of a seat come from at the end of a match. watch.html has
+// the same words.
+export function pointsOf(frame, seat) {
+  const towns = frame.towns.filter((t) => t.seat === seat);
+  const cities = towns.filter((t) => t.city).length;
+  const road = frame.awards.longestRoad === seat ? 2 : 0;
+  const army = frame.awards.largestArmy === seat ? 2 : 0;
+  const settlements = towns.length - cities;
+  const hidden = scoresOf(frame)[seat] - settlements - 2 * cities - road - army;
+  return `${settlements} settlement${settlements === 1 ? '' : 's'}, cities ${2 * cities}, road ${road}, army ${army}, cards ${hidden}`;
+}
+
+// gains returns by seat how many cards of each resource the hexes pay for a roll, before
+// the limits of the bank.
+export function gains(frame, layout) {
   const sum = frame.dice[0] + frame.dice[1];
-  const paid = new Array(frame.seatCount).fill(0);
+  const paid = Array.from({ length: frame.seatCount }, () => ({}));
   for (const t of frame.towns) {
     for (const h of vertexHexes[t.vertex]) {
-      if (layout.hexes[h].token === sum && h !== frame.board.bandit) paid[t.seat] += t.city ? 2 : 1;
+      const { token, resource } = layout.hexes[h];
+      if (token === sum && h !== frame.board.bandit) paid[t.seat][resource] = (paid[t.seat][resource] ?? 0) + (t.city ? 2 : 1);
     }
   }
   return paid;
@@ -44,6 +61,14 @@ export class Timeline {
 
   get length() { return this.frames.length; }
 
+  // rollOf returns the index of the first roll of a sum after index i, or else of the first
+  // one in the match, or -1.
+  rollOf(sum, i) {
+    const rolled = (f) => f.event.kind === 'roll' && f.dice[0] + f.dice[1] === sum;
+    const later = this.frames.findIndex((f, at) => at > i && rolled(f));
+    return later >= 0 ? later : this.frames.findIndex(rolled);
+  }
+
   // next is the seq of the next frame.
   get next() { return this.length === 0 ? 1 : this.frames.at(-1).seq + 1; }
 
@@ -60,7 +85,7 @@ export class Timeline {
     this.facts.push(facts);
     if (at === 0 || (frame.event.kind === 'roll' && frame.turn !== before.turn)) this.turns.push(at);
     const kind = markOf(before, frame, facts.changed);
-    if (kind) this.marks.push({ at, kind });
+    if (kind) this.marks.push({ at, kind, seat: kind === 'talk' ? frame.talkLog.at(-1).seat : frame.event.seat });
     return true;
   }
 
@@ -83,7 +108,7 @@ export class Timeline {
 
   // paid returns the cards that the hexes paid to each seat. A roll that wins pays nothing.
   paid(before, frame) {
-    return before ? frame.handCounts.map((n, s) => n - before.handCounts[s]) : income(frame, this.layout);
+    return before ? frame.handCounts.map((n, s) => n - before.handCounts[s]) : gains(frame, this.layout).map((cards) => Object.values(cards).reduce((sum, n) => sum + n, 0));
   }
 
   // turnStart returns the index of the first frame of the turn at index i, or of the turn

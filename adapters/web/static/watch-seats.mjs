@@ -9,6 +9,7 @@ const devNames = { knight: 'knight', victory_point: 'victory point', roadworks: 
 export class Seats {
   constructor(root) {
     this.panels = [...root.querySelectorAll('[data-seat]')].map((element) => new Panel(element));
+    this.strip = [...root.querySelectorAll('.strip li')].map((element) => new Panel(element)); // a panel without details
   }
 
   // show fills the panels from a frame. open(seat) returns a seat's cards {hand, devs},
@@ -16,7 +17,9 @@ export class Seats {
   show(frame, facts, open, over) {
     const turn = over ? -1 : turnOf(frame);
     const final = over ? frame.event.data?.scores : undefined; // includes hidden points
-    this.panels.forEach((panel, seat) => panel.show(frame, facts, seat, open(seat), seat === turn, final?.[seat]));
+    for (const panels of [this.panels, this.strip]) {
+      panels.forEach((panel, seat) => panel.show(frame, facts, seat, open(seat), seat === turn, final?.[seat]));
+    }
   }
 
   // clock shows a text next to one seat.

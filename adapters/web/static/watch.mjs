@@ -2,12 +2,13 @@
 // shows one frame: the frame at index i of the timeline.
 import { createBoard } from './board.mjs';
 import { DiceChart, LineChart } from './chart.mjs';
-import { write } from './dom.mjs';
+import { element, write } from './dom.mjs';
 import { follow } from './live-stream.mjs';
 import { Bar } from './watch-bar.mjs';
 import { Feed, partNode } from './watch-feed.mjs';
+import { Hint } from './watch-hint.mjs';
 import { cards, plain, sentence } from './watch-log.mjs';
-import { Timeline, turnOf } from './watch-model.mjs';
+import { Timeline, pointsOf, scoresOf, turnOf } from './watch-model.mjs';
 import { Seats } from './watch-seats.mjs';
 import { Source } from './watch-source.mjs';
 
@@ -37,9 +38,9 @@ class Watch {
     const first = await (this.running ? this.load() : this.open());
     this.bar = new Bar(this.root, {
       go: (i) => this.leave(() => this.go(i)), step: (n) => this.leave(() => this.go(this.i + n, n === 1)), turn: (n) => this.leave(() => this.go(this.line.turnStart(this.i, n))),
-      play: () => this.play(!this.timer), speed: (n) => this.pace(n), view: (name) => this.look(name), result: () => this.reveal(), live: () => this.follow(),
+      play: () => this.play(!this.timer), speed: (n) => this.pace(n), view: (name) => this.look(name), result: () => this.reveal(), live: () => this.follow(), ids: () => this.board.label(this.labelled = !this.labelled),
     });
-    for (const sign of ['pointerover', 'focusin']) this.parts.bar.addEventListener(sign, () => this.complete(), { once: true });
+    for (const sign of ['pointerover', 'focusin']) this.root.addEventListener(sign, (e) => { if (e.target.closest('.bar, .charts')) this.complete(); });
     this.seats = new Seats(this.root);
     this.feed = new Feed(this.parts.log, this.names, (i) => this.leave(() => this.go(i)));
     this.paint(first.board);
@@ -49,10 +50,48 @@ class Watch {
       this.root.classList.toggle('open', this.parts.result.open);
       this.complete();
     });
+    this.point();
     this.extend();
+    this.choose();
     if (this.running) return this.listen();
-    if (!this.jump()) this.go(0);
+    if (!this.jump()) this.begin();
     return undefined;
+  }
+
+  // point shows the event under the pointer over the marks and the charts. A click goes there.
+  point() {
+    const hint = new Hint((i) => this.line.frames[i] && [this.told(i), this.counted(i)]);
+    const go = (i) => this.leave(() => this.go(i));
+    hint.watch(this.bar.area, (x, width) => this.bar.indexAt(x, width), go);
+    for (const chart of [this.points, this.income]) hint.watch(chart.element, (x, width) => chart.indexAt(x, width), go);
+    hint.watch(this.dice.element, (x, width) => this.line.rollOf(this.dice.sumAt(x, width), this.i), go);
+  }
+
+  told(i) {
+    const line = element('div');
+    line.append(`${this.line.frames[i].seq}: `, ...sentence(this.line.frames[i - 1] ?? null, this.line.frames[i], this.line.layout).map((part) => partNode(part, this.names)));
+    return line;
+  }
+
+  counted(i) {
+    const line = element('div', 'hint-scores');
+    line.append(...scoresOf(this.line.frames[i]).map((n, seat) => element('b', `who seat-${seat}`, n)));
+    return line;
+  }
+
+  // choose follows the parameters in the address: from, to, speed and seat.
+  choose() {
+    const chosen = new URLSearchParams(location.search);
+    this.from = Math.max(Number(chosen.get('from')) || 1, 1);
+    this.to = Number(chosen.get('to')) || Infinity;
+    if (chosen.has('speed')) this.bar.pace(chosen.get('speed'));
+    if (chosen.has('seat') && !this.running) this.bar.look(chosen.get('seat'));
+  }
+
+  // begin goes to the event from which the reader wants to watch.
+  begin() {
+    if (this.from > 1) this.complete();
+    this.go(this.from - 1);
   }
 
   // open reads the first frames of an ended match. The method complete() reads the
@@ -98,7 +137,7 @@ class Watch {
     this.board = createBoard(layout, { names: this.names });
     this.parts.board.replaceChildren(this.board.element);
     const seats = this.line.seats;
-    this.points = new LineChart('Public points over the match', seats, (i, s) => this.line.frames[i].scores[s], 10);
+    this.points = new LineChart('Points over the match', seats, (i, s) => scoresOf(this.line.frames[i])[s], 10);
     this.income = new LineChart('Cards from rolls over the match', seats, (i, s) => this.line.facts[i].income[s]);
     this.dice = new DiceChart();
     for (const name of ['points', 'income', 'dice']) this.parts[`${name}-chart`].append(this[name].element);
@@ -141,7 +180,7 @@ class Watch {
     const before = this.line.frames[i - 1] ?? null;
     const facts = this.line.facts[i];
     const over = frame.event.kind === 'end';
-    const parts = sentence(before, frame);
+    const parts = sentence(before, frame, this.line.layout);
     const text = plain(parts, this.names);
     this.board.show(frame, before, moving);
     this.seats.show(frame, facts, (seat) => this.cardsOf(seat), over);
@@ -172,6 +211,7 @@ class Watch {
   tell(frame, parts) {
     const { now, turn, offer, deck } = this.parts;
     now.replaceChildren(...parts.map((part) => partNode(part, this.names)));
+    turn.parentElement.title = `${frame.deckRemaining} cards in the deck`;
     write(turn, frame.turn > 0 ? `Turn ${frame.turn}` : 'Setup');
     write(deck, `${frame.deckRemaining} cards in the deck`);
     this.parts.dice.hidden = !frame.dice;
@@ -215,13 +255,14 @@ class Watch {
     clearInterval(this.timer);
     this.timer = 0;
     if (on) this.complete();
-    if (on && this.i >= this.length() - 1 && !this.running) this.go(0);
+    if (on && !this.running && this.i >= Math.min(this.to, this.length()) - 1) this.begin();
     if (on) this.timer = setInterval(() => this.advance(), 1000 / this.speed);
     this.bar.playing(Boolean(this.timer));
   }
 
   advance() {
-    if (this.i < this.line.length - 1) this.go(this.i + 1, this.speed <= 8);
+    if (this.i === this.to - 1) this.play(false);
+    else if (this.i < this.line.length - 1) this.go(this.i + 1, this.speed <= 8);
     else if (this.running) this.follow();
     else if (!this.loading) this.play(false);
   }
@@ -366,7 +407,15 @@ class Watch {
       const version = summary.seats?.[p.seat]?.version;
       write(row.querySelector('[data-slot="version"]'), version ? `version ${version}` : '');
       write(row.querySelector('[data-slot="mark"]'), markOf(summary.seats?.[p.seat]));
-      row.parentElement.append(row); // by placement
+      const sum = this.parts.result.querySelector(`[data-sum="${p.seat}"]`);
+      const last = this.line.frames.at(-1);
+      if (last.event.data?.scores) {
+        row.querySelector('[data-slot="total"]').textContent = scoresOf(last)[p.seat];
+        write(sum.querySelector('[data-slot="sum"]'), pointsOf(last, p.seat));
+      }
+      const { ratingBefore, ratingAfter } = summary.seats?.[p.seat] ?? {};
+      if (typeof ratingAfter === 'number') write(sum.querySelector('[data-slot="ratings"]'), `${decimal(ratingBefore)} → ${decimal(ratingAfter)}`);
+      row.parentElement.append(row, sum); // by placement
       row.querySelector('[data-slot="delta"]').textContent = p.ratingDelta === null ? '–' : signed(p.ratingDelta);
     }
     this.parts.result.hidden = false;
@@ -394,6 +443,9 @@ function markOf(seat) {
   return seat.strikes === 1 ? '1 strike' : `${seat.strikes} strikes`;
 }
 
+// decimal formats a rating the way the server does.
+const decimal = (n) => n.toFixed(1).replace('-', '−');
+
 // signed formats a change of a rating the way the server does.
 function signed(n) {
   const size = Math.abs(n).toFixed(1);
@@ -402,7 +454,7 @@ function signed(n) {
 }
 
 function offered(o) {
-  return [{ seat: o.from }, ` gives ${cards(o.give)} for ${cards(o.get)}, `, ...(o.to === undefined || o.to === null ? ['to all'] : ['to ', { seat: o.to }]), ...(o.talk ? [': ', { talk: o.talk }] : [])];
+  return [{ seat: o.from }, ' gives ', ...cards(o.give), ' for ', ...cards(o.get), ', ', ...(o.to === undefined || o.to === null ? ['to all'] : ['to ', { seat: o.to }]), ...(o.talk ? [': ', { talk: o.talk }] : [])];
 }
 
 const root = document.querySelector('[data-watch]');

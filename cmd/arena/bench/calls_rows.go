@@ -158,6 +158,8 @@ func (b *callsBench) publicCalls() []callRow {
 		{what: "GET /matches/{id}/frames, all cards, first call", path: ended("/matches/%s/frames?seat=all"), most: n},
 		{what: "GET /matches/{id}/frames, a different limit each time", path: func(i int) string { return fmt.Sprintf("/matches/%s/frames?seat=all&limit=%d", b.ended[0], 5000+i) }},
 		{what: "GET /matches/{id}/frames, ended", path: fixed("/matches/" + b.ended[0] + "/frames?seat=all")},
+		{what: "GET /matches/{id}/statistics, first call", path: ended("/matches/%s/statistics"), most: n},
+		{what: "GET /matches/{id}/win-probability, first call", path: ended("/matches/%s/win-probability"), most: n},
 		{what: "GET /live", path: fixed("/live")},
 		{what: "GET /live/{id}, running", path: fixed("/live/" + running)},
 		{what: "GET /live/{id}, ended, first call", path: ended("/live/%s"), most: n},
@@ -170,6 +172,8 @@ func (b *callsBench) publicCalls() []callRow {
 		{what: "GET /leaderboard, at a past time", path: func(i int) string { return "/leaderboard?at=" + past(i) }},
 		{what: "GET /queue", path: fixed("/queue")},
 		{what: "GET /bots/{id}/history, a long one", path: fixed("/bots/" + bot + "/history")},
+		{what: "GET /bots/{id}/statistics", path: fixed("/bots/" + bot + "/statistics")},
+		{what: "GET /ladder/{mode}/statistics", path: fixed("/ladder/standard/statistics")},
 		{what: "GET /log/{mode}/head", path: fixed("/log/standard/head")},
 		{what: "GET /log/{mode}/inclusion", path: func(i int) string { return "/log/standard/inclusion?match=" + old[i%len(old)] }},
 		{what: "GET /log/{mode}/consistency", path: func(i int) string {

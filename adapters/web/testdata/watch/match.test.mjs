@@ -5,14 +5,14 @@ import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { describeIsland, describePieces } from '../../static/board-text.mjs';
 import { cards, plain, sentence } from '../../static/watch-log.mjs';
-import { Timeline, income, turnOf } from '../../static/watch-model.mjs';
+import { Timeline, gains, pointsOf, scoresOf, turnOf } from '../../static/watch-model.mjs';
 
 const matches = JSON.parse(readFileSync(process.env.WATCHED));
 const names = ['Ann', 'Bea', 'Cat', 'Dot'];
 
 for (const { board, whole, running } of matches) {
   const seats = whole[0].seatCount;
-  const tell = (frames) => frames.map((f, i) => plain(sentence(frames[i - 1] ?? null, f), names));
+  const tell = (frames) => frames.map((f, i) => plain(sentence(frames[i - 1] ?? null, f, board), names));
 
   test(`${seats} seats: every event has a sentence`, () => {
     for (const [i, text] of [...tell(whole).entries(), ...tell(running).entries()]) {
@@ -38,8 +38,9 @@ for (const { board, whole, running } of matches) {
       if (f.event.kind !== 'roll') return;
       assert.equal(turnOf(f), f.event.seat, `turn ${f.turn}`);
       const paid = f.handCounts.map((n, s) => n - whole[i - 1].handCounts[s]);
-      assert.deepEqual(income(f, board), paid, `turn ${f.turn}`);
+      assert.deepEqual(gains(f, board).map((cards) => Object.values(cards).reduce((sum, n) => sum + n, 0)), paid, `turn ${f.turn}`);
     });
+    assert.ok(tell(whole).some((text) => / rolls 8 .* · (Ann|Bea|Cat|Dot) \+[12] (brick|lumber|wool|grain|ore)/.test(text)), 'a roll says who got what');
     const setup = whole.filter((f, i) => f.event.kind === 'action' && whole[i - 1].phase === 'setup');
     setup.forEach((f) => assert.equal(turnOf(whole[f.seq - 2]), f.event.seat, `event ${f.seq}`));
   });
@@ -66,6 +67,24 @@ for (const { board, whole, running } of matches) {
     assert.ok(['strike', 'robbery', 'award', 'trade', 'talk'].every((kind) => line.marks.some((m) => m.kind === kind)));
   });
 
+  test(`${seats} seats: the points of each seat add up`, () => {
+    const last = whole.at(-1);
+    for (let seat = 0; seat < seats; seat++) {
+      const sum = pointsOf(last, seat).match(/-?\d+/g).reduce((total, n) => total + Number(n), 0);
+      assert.equal(sum, scoresOf(last)[seat], pointsOf(last, seat));
+      assert.equal(scoresOf(last)[seat], last.event.data.scores[seat]);
+    }
+  });
+
+  test(`${seats} seats: every mark has the seat of its event`, () => {
+    const line = new Timeline(board, seats);
+    for (const f of whole) line.add(f);
+    for (const m of line.marks) assert.ok(m.seat === undefined ? m.kind === 'award' : m.seat < seats, JSON.stringify(m));
+    const eight = line.rollOf(8, -1);
+    assert.equal(whole[eight].dice[0] + whole[eight].dice[1], 8);
+    assert.ok(line.rollOf(8, eight) > eight);
+  });
+
   test(`${seats} seats: the board in words`, () => {
     assert.match(describeIsland(board), /^Row 1: .*Row 5: .*Ports: 3 to 1 any at 0 and 3;/);
     const last = whole.at(-1);
@@ -77,6 +96,6 @@ for (const { board, whole, running } of matches) {
 }
 
 test('cards are listed in a fixed order', () => {
-  assert.equal(cards({ ore: 2, brick: 1 }), '1 brick, 2 ore');
-  assert.equal(cards({}), 'nothing');
+  assert.equal(plain(cards({ ore: 2, brick: 1 }), names), '1 brick, 2 ore');
+  assert.equal(plain(cards({}), names), 'nothing');
 });

@@ -1,0 +1,119 @@
+package web_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+)
+
+// inside reports which of the elements are not visible inside the window.
+const inside = `((selectors) => selectors.filter((selector) => {
+	const box = document.querySelector(selector).getBoundingClientRect();
+	return !(box.width > 0 && box.top >= 0 && box.left >= 0 && box.bottom <= innerHeight + 0.5 && box.right <= innerWidth + 0.5);
+}))`
+
+// The board, the scores and the controls are on the first screen, also with long names.
+// In an embed, they fill the frame.
+func TestBoardScoresAndControlsFit(t *testing.T) {
+	s := newStage(t)
+	long := strings.Repeat("Long name ", 6)
+	g := s.ended(long+"1", long+"2", long+"3", "Dot")
+	p := openTab(t, s.url)
+	for _, c := range []struct {
+		width, height int64
+		query         string
+		scores        string
+	}{
+		{1366, 657, "", ".seats ol"},
+		{390, 844, "", ".strip"},
+		{320, 240, "?embed=1", ".strip"},
+		{600, 400, "?embed=1", ".strip"},
+		{800, 600, "?embed=1", ".strip"},
+		{360, 480, "?embed=1", ".strip"},
+	} {
+		size := fmt.Sprintf("%d×%d%s", c.width, c.height, c.query)
+		p.do(chromedp.EmulateViewport(c.width, c.height))
+		p.open("/watch/" + g.MatchID + c.query + "#100")
+		p.until(ready)
+		require.Empty(t, eval[[]string](p, inside+`(['.hx-island', '`+c.scores+`', '.play', '.controls'])`), size)
+		require.Greater(t, eval[float64](p, `document.querySelector('.hx-island').clientHeight`), 130.0, size)
+		require.Zero(t, eval[int](p, `[...document.querySelectorAll('.strip li')].filter((li) => li.clientHeight > 0 && li.scrollHeight > li.clientHeight + 1).length`), "a cell of the strip is cut at "+size)
+		if c.query != "" {
+			require.Empty(t, eval[[]string](p, inside+`(['.whole'])`), size)
+			require.LessOrEqual(t, eval[int](p, `document.documentElement.scrollHeight`), int(c.height), size)
+		}
+	}
+}
+
+// A click on the marks or on a graph goes to the event under the pointer. The address
+// chooses where a replay begins and ends, its speed and its theme.
+func TestSeekByClickAndByAddress(t *testing.T) {
+	s := newStage(t)
+	g := s.ended("Ann", "Bea", "Cat", "Dot")
+	p := openTab(t, s.url)
+	p.open("/watch/" + g.MatchID + "?from=300&to=302&speed=32&theme=dark&seat=1")
+	p.until(ready)
+	p.until(`document.querySelector('[data-place]').textContent.startsWith('300 ')`)
+	p.until(`document.querySelectorAll('[data-slot=cards]:not([hidden])').length === 1`)
+	require.Equal(t, "dark", eval[string](p, `document.documentElement.dataset.theme`))
+	require.Equal(t, "32", eval[string](p, `document.querySelector('[data-speed]').value`))
+	p.do(chromedp.KeyEvent(" "))
+	p.until(`document.querySelector('[data-do=play]').getAttribute('aria-pressed') === 'false'`)
+	require.Equal(t, fmt.Sprintf("302 / %d", g.State.Seq), p.text("[data-place]"))
+
+	// Each graph is clicked at a quarter of its width. The dice are clicked on the sum 8.
+	told := ""
+	click := func(selector string, part float64) {
+		told = eval[string](p, fmt.Sprintf(`(() => {
+			const e = document.querySelector(%q);
+			const box = e.getBoundingClientRect();
+			const at = { clientX: box.left + box.width * %f, clientY: box.top + box.height / 2, bubbles: true };
+			e.dispatchEvent(new PointerEvent('pointermove', at));
+			const hint = document.querySelector('.hint');
+			const told = hint.hidden ? 'the hint is hidden' : hint.firstChild.textContent.replace(/^\d+: /, '');
+			e.dispatchEvent(new MouseEvent('click', at));
+			return told;
+		})()`, selector, part))
+	}
+	for _, c := range []struct {
+		selector string
+		part     float64
+	}{{"[data-marks]", 0.25}, {"[data-part=points-chart] .line-chart", 0.4}, {"[data-part=income-chart] .line-chart", 0.7}, {".dice-chart", 0.59}} {
+		p.do(chromedp.KeyEvent(kb.End))
+		p.until(fmt.Sprintf(`document.querySelector('[data-place]').textContent.startsWith('%d ')`, g.State.Seq))
+		click(c.selector, c.part)
+		require.NotEqual(t, fmt.Sprintf("%d / %d", g.State.Seq, g.State.Seq), p.text("[data-place]"), c.selector)
+		require.Equal(t, told, p.text("[data-part=now]"), c.selector)
+		require.Equal(t, 4, eval[int](p, `document.querySelectorAll('.hint-scores b').length`))
+	}
+	require.Contains(t, p.text("[data-part=now]"), "rolls 8")
+	require.GreaterOrEqual(t, eval[float64](p, `Math.min(...[...document.querySelectorAll('.marks path')].map((path) => path.getBBox().height))`), 6.0)
+
+	p.do(chromedp.KeyEvent("i"))
+	require.Equal(t, 19+54+72, eval[int](p, `document.querySelectorAll('.ids[visibility=visible] text').length`))
+	p.do(chromedp.KeyEvent("i"))
+	require.Zero(t, eval[int](p, `document.querySelectorAll('.ids[visibility=visible]').length`))
+}
+
+// The result explains the points of each seat. It needs no script.
+func TestResultAddsUp(t *testing.T) {
+	s := newStage(t)
+	g := s.ended("Ann", "Bea", "Cat", "Dot")
+	_, _, body := get(t, s.url+"/watch/"+g.MatchID)
+	for seat, score := range g.State.End.Scores {
+		_, row, found := strings.Cut(body, fmt.Sprintf(`<tr class="sum" data-sum="%d"><td></td><td colspan="2" data-slot="sum">`, seat))
+		require.True(t, found)
+		var settlements, cities, road, army, cards int
+		row = strings.Replace(row, "1 settlement,", "1 settlements,", 1)
+		_, err := fmt.Sscanf(row, "%d settlements, cities %d, road %d, army %d, cards %d</td>", &settlements, &cities, &road, &army, &cards)
+		require.NoError(t, err, row[:80])
+		require.Equal(t, score, settlements+cities+road+army+cards)
+		require.GreaterOrEqual(t, cards, 0)
+		require.Contains(t, body, fmt.Sprintf(`<td data-slot="total">%d</td>`, score))
+		require.Regexp(t, `</td><td data-slot="ratings">−?\d+\.\d → −?\d+\.\d</td>`, row)
+	}
+}
