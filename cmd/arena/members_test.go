@@ -402,12 +402,21 @@ func (r *randomFaults) kill() {
 	r.startAfter(i, delay)
 }
 
-// stop stops an arena gracefully. A supervisor starts it again.
+// stop stops an arena gracefully. A supervisor starts it again. Before and after that, the
+// other arenas run: if the arena that seats has just been killed, the matches wait for a
+// killed arena, and not for one that stopped.
 func (r *randomFaults) stop() {
+	for i := range r.up {
+		for !r.up[i] {
+			r.up[<-r.back] = true
+		}
+		r.awaitShare(i)
+	}
 	i := r.choose()
 	r.fails(i, true, func() { r.arenas[i].arena.signal(syscall.SIGTERM) })
 	r.arenas[i].arena.awaitExit()
-	r.startAfter(i, 3*gracefulHandover)
+	pause(gracefulHandover)
+	r.startAfter(i, 2*gracefulHandover)
 }
 
 func (r *randomFaults) startAfter(i int, delay time.Duration) {
