@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -176,7 +175,7 @@ func quorumLost(p *clusterPlay) {
 			StaleSeconds float64
 		}
 		require.NoError(p.t, json.Unmarshal([]byte(body), &record))
-		require.Positive(p.t, record.StaleSeconds, fmt.Sprintf("%s: %s", path, record.Status))
+		require.Positive(p.t, record.StaleSeconds, "%s: %s", path, record.Status)
 	}
 	p.cluster.RegainQuorum(was)
 }
