@@ -1,7 +1,6 @@
 package matchmaker
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,13 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/domain/ladder"
+	"hexarena/eventstore/logtest"
 )
 
 // arena is a Matchmaker that uses fakes, in a synctest bubble.
 type arena struct {
 	*Matchmaker
 	log   *faultyLog
-	lines lines
+	lines logtest.Lines
 	stop  func()
 
 	mu      sync.Mutex
@@ -38,24 +38,6 @@ func (a *arena) set(change func(*arena)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	change(a)
-}
-
-// The type lines collects the log output.
-type lines struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 func (a *arena) called(format string, args ...any) {

@@ -1,7 +1,6 @@
 package membership_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"iter"
@@ -62,7 +61,7 @@ type process struct {
 	f          *fixture
 	id         string
 	log        *connection
-	lines      lines
+	lines      logtest.Lines
 	stop       func()                // ends Run, as if the process were killed
 	ended      atomic.Pointer[error] // the result of Run; nil before Run has returned
 	generation uint64
@@ -73,24 +72,6 @@ type process struct {
 	most    int      // how many matches it takes
 	playing map[string]bool
 	began   map[string]int // how often a match began
-}
-
-// lines collects the log output.
-type lines struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // start starts a process with a data folder of this id.
