@@ -216,7 +216,7 @@ func TestUnusableSnapshotIsIgnored(t *testing.T) {
 				step(t, before, rng)
 			}
 			store(t, log)
-			var logged lines
+			var logged logtest.Lines
 			l := newLadder(log, ladder.Standard)
 			l.options.Rest, l.options.Logger = 0, slog.New(slog.NewTextHandler(&logged, nil))
 			require.Equal(t, fromZero(t, log), stateOf(t, l))
@@ -306,7 +306,7 @@ func TestFailedSnapshotIsLoggedAndTheNextIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fails := eventstore.ErrTooLarge
 		log := &stuck{memory.New(), func(context.Context) error { return fails }}
-		var logged lines
+		var logged logtest.Lines
 		l := newLadder(log, ladder.Standard)
 		l.options.Rest, l.snapshots.every, l.options.Logger = 0, 5, slog.New(slog.NewTextHandler(&logged, nil))
 		var keeping sync.WaitGroup
