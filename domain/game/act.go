@@ -197,11 +197,11 @@ func (s *State) Apply(c Consequence) {
 	s.Public.Apply(c)
 }
 
-// receive gives each seat the cards that the hexes pay.
-func (s *State) receive(paid [MaxSeats]Cards) {
-	s.Public.receive(paid)
+// receive gives each seat the cards that the hexes pay at the roll of this turn.
+func (s *State) receive() {
+	s.yield(s.paying(s.Dice[0]+s.Dice[1]), &s.Hands)
 	for seat := range s.Seats {
-		s.Hands[seat] = s.Hands[seat].Plus(paid[seat])
+		s.HandCounts[seat] = uint16(s.Hands[seat].Total())
 	}
 }
 
@@ -214,12 +214,14 @@ func (s *State) steal(thief, victim uint8) {
 }
 
 func (s *State) beginTurn(c Consequence) {
-	s.Devs[s.Seat] = s.Devs[s.Seat].plus(s.Bought[s.Seat])
-	s.Bought[s.Seat] = DevCards{}
+	if bought := &s.Bought[s.Seat]; *bought != (DevCards{}) {
+		s.Devs[s.Seat] = s.Devs[s.Seat].plus(*bought)
+		*bought = DevCards{}
+	}
 	s.devPlayed, s.offers = false, 0
 	s.Public.beginTurn(c)
 	if s.TrueScore(c.Seat) < PointsToWin {
-		s.receive(s.production())
+		s.receive()
 	}
 	s.rollAhead()
 	s.step = stepTurn

@@ -162,31 +162,31 @@ func (p *Public) beginTurn(c Consequence) {
 func (p *Public) production() [MaxSeats]Cards { return p.Production(p.Dice[0] + p.Dice[1]) }
 
 // Production returns the cards that the hexes pay to each seat at a roll of total.
-func (p *Public) Production(total uint8) [MaxSeats]Cards {
-	paying := p.net.paying[total]
-	if paying.has(p.Bandit) {
-		paying &^= 1 << p.Bandit
-	}
-	return p.yield(paying)
+func (p *Public) Production(total uint8) (paid [MaxSeats]Cards) {
+	p.yield(p.paying(total), &paid)
+	return paid
 }
 
 // Blocked returns the cards that the bandit keeps from each seat at a roll of total.
-func (p *Public) Blocked(total uint8) [MaxSeats]Cards {
-	return p.yield(p.net.paying[total] & (1 << p.Bandit))
+func (p *Public) Blocked(total uint8) (paid [MaxSeats]Cards) {
+	p.yield(p.net.paying[total]&(1<<p.Bandit), &paid)
+	return paid
 }
 
-// yield returns the cards that a set of hexes pays to each seat.
-func (p *Public) yield(paying hexSet) (paid [MaxSeats]Cards) {
+// The method paying() returns the hexes that pay at a roll of total.
+func (p *Public) paying(total uint8) hexSet { return p.net.paying[total] &^ (1 << p.Bandit) }
+
+// yield adds the cards that a set of hexes pays to the cards of each seat.
+func (p *Public) yield(paying hexSet, cards *[MaxSeats]Cards) {
 	for ; paying != 0; paying = paying.rest() {
 		hex := paying.first()
-		around := board.HexVertexSet[hex]
+		around, r := board.HexVertexSet[hex], p.Layout.Resources[hex]
 		for seat := range p.Seats {
 			if p.net.hexes[seat].has(hex) {
-				paid[seat][p.Layout.Resources[hex]] += uint16((p.Settlements[seat] & around).Len() + 2*(p.Cities[seat]&around).Len())
+				cards[seat][r] += uint16((p.Settlements[seat] & around).Len() + 2*(p.Cities[seat]&around).Len())
 			}
 		}
 	}
-	return paid
 }
 
 func (p *Public) receive(paid [MaxSeats]Cards) {
