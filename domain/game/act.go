@@ -53,7 +53,7 @@ func (s *State) Act(seat uint8, a Action) (collected [MaxSeats]uint16) {
 	case Respond:
 		s.respond(seat, a.Accept)
 	}
-	s.Public.Act(seat, a, collected)
+	s.Public.act(seat, &a, &collected)
 	switch a.Type {
 	case Setup:
 		if s.Phase == PhaseMain {
@@ -191,7 +191,7 @@ func (s *State) Apply(c Consequence) {
 		s.reason = c.Reason
 		s.rolled = false // State pays nothing for a winning roll, so Public must not take anything back
 	case Rolled:
-		s.beginTurn(c)
+		s.beginTurn(&c)
 		return
 	}
 	s.Public.Apply(c)
@@ -213,7 +213,7 @@ func (s *State) steal(thief, victim uint8) {
 	s.Hands[thief][r]++
 }
 
-func (s *State) beginTurn(c Consequence) {
+func (s *State) beginTurn(c *Consequence) {
 	if bought := &s.Bought[s.Seat]; *bought != (DevCards{}) {
 		s.Devs[s.Seat] = s.Devs[s.Seat].plus(*bought)
 		*bought = DevCards{}

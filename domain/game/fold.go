@@ -5,7 +5,9 @@ import "hexarena/domain/board"
 // Act folds an action that a seat played. The parameter collected is the number of
 // cards that each seat lost to a PlayEmbargo. For other actions, Act ignores collected.
 // Act never rejects an action.
-func (p *Public) Act(seat uint8, a Action, collected [MaxSeats]uint16) {
+func (p *Public) Act(seat uint8, a Action, collected [MaxSeats]uint16) { p.act(seat, &a, &collected) }
+
+func (p *Public) act(seat uint8, a *Action, collected *[MaxSeats]uint16) {
 	p.rolled = false
 	switch a.Type {
 	case Setup:
@@ -68,7 +70,7 @@ func (p *Public) Apply(c Consequence) {
 		}
 		p.rolled, p.Over = false, true
 	case Rolled:
-		p.beginTurn(c)
+		p.beginTurn(&c)
 		if p.Score(c.Seat) < PointsToWin {
 			p.receive(p.production())
 		}
@@ -119,14 +121,14 @@ func (p *Public) layFree(seat uint8, edges [2]uint8) {
 	}
 }
 
-func (p *Public) collect(seat uint8, collected [MaxSeats]uint16) {
+func (p *Public) collect(seat uint8, collected *[MaxSeats]uint16) {
 	for other, n := range collected {
 		p.HandCounts[other] -= n
 		p.HandCounts[seat] += n
 	}
 }
 
-func (p *Public) open(seat uint8, a Action) {
+func (p *Public) open(seat uint8, a *Action) {
 	asked := uint8(1)<<p.Seats - 1
 	if a.To != board.None {
 		asked = 1 << a.To
@@ -150,7 +152,7 @@ func (p *Public) answer(seat uint8, accept bool) {
 }
 
 // beginTurn folds a roll, without the cards that it pays.
-func (p *Public) beginTurn(c Consequence) {
+func (p *Public) beginTurn(c *Consequence) {
 	p.Phase, p.Turn, p.Seat, p.Dice, p.rolled = PhaseMain, c.Turn, c.Seat, c.Dice, true
 }
 

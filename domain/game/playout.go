@@ -47,7 +47,8 @@ func (s *State) RandomLegal(rng *Rand) (seat uint8, a Action) {
 	}
 	var m menu
 	s.list(&m, kind, seat)
-	return seat, s.pick(&m, rng.below(m.total))
+	s.pick(&m, rng.below(m.total), &a)
+	return seat, a
 }
 
 // randomDiscard draws n cards to discard. All choices are equally likely. It draws a
