@@ -8,7 +8,9 @@ import (
 // Act plays an action that Check allows, and returns how many cards each seat lost to
 // a PlayEmbargo. If several seats owe a decision at the same time, wait until all
 // have answered, and then call Act for each of them in seat order.
-func (s *State) Act(seat uint8, a Action) (collected [MaxSeats]uint16) {
+func (s *State) Act(seat uint8, a Action) (collected [MaxSeats]uint16) { return s.act(seat, &a) }
+
+func (s *State) act(seat uint8, a *Action) (collected [MaxSeats]uint16) {
 	hand := &s.Hands[seat]
 	switch a.Type {
 	case Setup:
@@ -53,7 +55,7 @@ func (s *State) Act(seat uint8, a Action) (collected [MaxSeats]uint16) {
 	case Respond:
 		s.respond(seat, a.Accept)
 	}
-	s.Public.act(seat, &a, &collected)
+	s.Public.act(seat, a, &collected)
 	switch a.Type {
 	case Setup:
 		if s.Phase == PhaseMain {
@@ -166,8 +168,8 @@ func (s *State) contest() {
 
 func (s *State) nextRoll() Consequence {
 	next := uint8(0)
-	if s.Turn > 0 {
-		next = (s.Seat + 1) % s.Seats
+	if s.Turn > 0 && s.Seat+1 < s.Seats {
+		next = s.Seat + 1
 	}
 	return Consequence{Kind: Rolled, Seat: next, Turn: s.Turn + 1, Dice: s.ahead}
 }

@@ -175,6 +175,9 @@ func (s *State) countRoadworks(seat uint8) int {
 	return n
 }
 
+// noIDs is an action without any id.
+var noIDs = Action{Vertex: board.None, Edges: [2]uint8{board.None, board.None}, Hex: board.None, Victim: board.None, To: board.None}
+
 // pick stores the i-th action of a menu in a. It has no result, because copying an
 // action that was just written is slow.
 func (s *State) pick(m *menu, i int, a *Action) {
@@ -183,7 +186,8 @@ func (s *State) pick(m *menu, i int, a *Action) {
 		i -= int(m.count[t])
 		t++
 	}
-	*a = Action{Type: t, Vertex: board.None, Edges: [2]uint8{board.None, board.None}, Hex: board.None, Victim: board.None, To: board.None}
+	*a = noIDs
+	a.Type = t
 	switch t {
 	case Setup:
 		a.Vertex, a.Edges[0] = nthPlacement(m.settlements, i)
