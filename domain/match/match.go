@@ -165,6 +165,7 @@ func Evolve(m Match, e Event) Match {
 		m.Seed = SeedOf(m.ServerSeed, e.Nonces, e.Beacon)
 		m.Game = game.New(m.Seed, len(e.Seats))
 		m.board = Board(&m.Game.Public)
+		m.board.fixed = m.board.appendFixed(nil)
 	case DiceRolled, CardStolen, TradeExecuted, AwardMoved:
 		m.Game.Apply(consequence(e))
 		m.table.follow(e)
