@@ -9,9 +9,11 @@
 package match
 
 import (
+	"bytes"
 	"errors"
 	"math/bits"
 	"slices"
+	"strconv"
 
 	"hexarena/domain/beacon"
 	"hexarena/domain/board"
@@ -132,7 +134,21 @@ func (m *Match) Request(d Decision) Request {
 // decision. Every frame counts, even nonsense. The only exception is a late answer to
 // an earlier decision of the same seat.
 func (m *Match) AnswersOpenDecision(seat int, frame []byte) bool {
+	for _, d := range m.open {
+		if d.Seat == seat && beginsWithID(frame, d.ID) {
+			return true // either the frame is nonsense, or this is its id
+		}
+	}
 	return !IsLate(frame, m.asked[seat].has)
+}
+
+// beginsWithID reports whether a frame is an object whose first field is the given id. It
+// does not check the rest of the frame.
+func beginsWithID(frame []byte, id int) bool {
+	rest, isID := bytes.CutPrefix(frame, []byte(`{"id":`))
+	text, _, more := bytes.Cut(rest, []byte(","))
+	n, err := strconv.Atoi(string(bytes.TrimSpace(text)))
+	return isID && more && err == nil && n == id
 }
 
 // IsLate reports whether a frame is a late answer to an earlier decision of the same seat.
@@ -156,7 +172,18 @@ func IDOf(frame []byte) int {
 // Evolve returns m after e. It never rejects an event, because e already
 // happened.
 func Evolve(m Match, e Event) Match {
-	if kind, _, _ := Publish(e); kind != "" {
+	m.fold(e)
+	return m
+}
+
+// fold changes m to the match after e.
+func (m *Match) fold(e Event) {
+	if e, ok := e.(ActionPlayed); ok {
+		a, talk := playedAction(e.ActionData)
+		m.act(e, a, talk)
+		return
+	}
+	if KindOf(e) != "" {
 		m.Seq++
 	}
 	switch e := e.(type) {
@@ -169,8 +196,6 @@ func Evolve(m Match, e Event) Match {
 	case DiceRolled, CardStolen, TradeExecuted, AwardMoved:
 		m.Game.Apply(consequence(e))
 		m.table.follow(e)
-	case ActionPlayed:
-		m.act(e)
 	case DecisionTimedOut:
 		m.Strikes[e.Seat] = e.Strikes
 		m.Heard[e.Seat] = m.Heard[e.Seat] || e.Heard || e.Cause == CauseMalformed || e.Cause == CauseOversized
@@ -188,20 +213,20 @@ func Evolve(m Match, e Event) Match {
 		m.Abort = &e
 	}
 	m.openNext()
-	return m
 }
 
 // EvolveAll folds events in order.
 func EvolveAll(m Match, events []Event) Match {
 	for _, e := range events {
-		m = Evolve(m, e)
+		m.fold(e)
 	}
 	return m
 }
 
-// act folds an action and closes its decision.
-func (m *Match) act(e ActionPlayed) {
-	a, talk := playedAction(e.ActionData)
+// act folds the event of an action and closes its decision. The parameters a and talk
+// are the contents of the event.
+func (m *Match) act(e ActionPlayed, a game.Action, talk string) {
+	m.Seq++
 	m.Game.Act(uint8(e.Seat), a)
 	m.table.act(e.Seat, a.Type, talk, m.Game.Turn)
 	if !e.Default {
@@ -216,6 +241,7 @@ func (m *Match) act(e ActionPlayed) {
 	}
 	m.open = open
 	m.nextID = max(m.nextID, e.Decision+1)
+	m.openNext()
 }
 
 // openNext opens the next decisions that the game needs, once the previous
