@@ -58,11 +58,16 @@ type Match struct {
 	asked  [game.MaxSeats]idSet // closed decisions for which the seat received a request
 }
 
-// table holds the table talk, which is not part of the rules of play.
+// table holds the public facts that are not part of the rules of play: the table talk, and
+// the seats that the match waits for.
 type table struct {
 	talk      []TableTalk
 	offerTalk string
 	talked    uint8 // one bit for each seat that has talked this turn
+
+	asked    uint8 // one bit for each seat that the open batch asks, until the batch is settled
+	left     uint8 // the seats of the batch whose actions have not been folded
+	resigned uint8 // one bit for each seat that has resigned
 }
 
 // idSet is a set of decision ids. Copies share memory, so adding an id creates a new
@@ -212,6 +217,7 @@ func (m *Match) fold(e Event) {
 	case Aborted:
 		m.Abort = &e
 	}
+	m.table.wait(e, &m.Game.Public)
 	m.openNext()
 }
 
@@ -267,6 +273,35 @@ func (t *table) follow(e Event) {
 	if _, ok := e.(DiceRolled); ok {
 		t.talked = 0
 	}
+}
+
+// wait folds an event into the seats that the match waits for. The parameter p is the
+// game after the event. The seats do not change before the last action of a batch, so they
+// do not show which seats have answered.
+func (t *table) wait(e Event, p *game.Public) {
+	switch e := e.(type) {
+	case SeatResigned:
+		t.resigned |= 1 << e.Seat
+		return
+	case ActionPlayed:
+		if t.left &^= 1 << e.Seat; t.left != 0 {
+			return
+		}
+	case BoardLaid, DiceRolled, CardStolen, TradeExecuted, AwardMoved, GameEnded:
+	default:
+		return
+	}
+	t.asked = p.Asked()
+	t.left = t.asked
+}
+
+// owed lists the seats that owe an answer. A resigned seat owes none.
+func (t *table) owed() []int {
+	seats := []int{}
+	for set := t.asked &^ t.resigned; set != 0; set &= set - 1 {
+		seats = append(seats, bits.TrailingZeros8(set))
+	}
+	return seats
 }
 
 // act folds the talk of an action.
