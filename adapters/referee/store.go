@@ -59,7 +59,9 @@ func (p *run) append(ctx context.Context, events []match.Event) error {
 	if ctx.Err() != nil {
 		return errStopped
 	}
-	encoded, err := eventstore.EncodeAll(events, p.metadata())
+	meta := p.metadata()
+	meta.Turns, meta.OpeningPips = match.Closing(p.state, events)
+	encoded, err := eventstore.EncodeAll(events, meta)
 	if err != nil {
 		return err
 	}
