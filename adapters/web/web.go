@@ -127,6 +127,7 @@ func newServer(o Options) (*Server, error) {
 func (s *Server) register() {
 	s.registerShared()
 	s.handle("/{$}", page{get: (*pageRequest).home})
+	s.handle("/games", page{get: (*pageRequest).games})
 	s.handle("/ladder", page{get: func(p *pageRequest) error { return p.seeOther("/ladder/standard") }})
 	s.handle("/ladder/{mode}", page{get: (*pageRequest).ladder})
 	s.handle("/bot/{id}", page{get: (*pageRequest).bot})
@@ -154,6 +155,7 @@ func (s *Server) register() {
 // registerShared adds the pages and the files that an arena and a viewer share.
 func (s *Server) registerShared() {
 	s.handle("/theme", page{post: (*pageRequest).chooseTheme})
+	s.handle("/spoilers", page{post: (*pageRequest).chooseSpoilers})
 	s.handle("/bot/{id}/log/{match}", page{get: (*pageRequest).decisionLog, private: true})
 	s.handle("/favicon.ico", page{get: func(p *pageRequest) error {
 		p.w.Header().Set("Location", "/favicon.svg")

@@ -67,8 +67,7 @@ func (b *readsBench) selected(path, query string) func(*rand.Rand) string {
 	return func(rng *rand.Rand) string {
 		bots := b.history.bots
 		first := rng.IntN(len(bots))
-		begun := b.history.at.Add(-time.Duration(len(b.history.ids)/historyTables) * time.Second)
-		day := begun.Add(time.Duration(rng.Int64N(int64(b.history.at.Sub(begun)) + 1)))
+		day := time.Now().AddDate(0, 0, -rng.IntN(historyDays))
 		return path + strings.NewReplacer(
 			"BOT", bots[first].BotID, "RIVAL", bots[(first+1+rng.IntN(3))%len(bots)].BotID, "DAY", day.UTC().Format(time.DateOnly),
 		).Replace(query)
