@@ -27,8 +27,9 @@ type pageRequest struct {
 	// compressed, because the length of a compressed page can reveal secrets in it
 	// (BREACH).
 	private    bool
-	embeddable bool   // other sites may show the page in a frame
-	theme      string // light or dark if the address chooses it, otherwise ""
+	embeddable bool    // other sites may show the page in a frame
+	theme      string  // light or dark if the address chooses it, otherwise ""
+	follow     *follow // what a page of a match follows; nil: only the match
 
 	endTurn func() // set by heavy
 }

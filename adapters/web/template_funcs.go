@@ -85,7 +85,7 @@ func funcs(a *assets) template.FuncMap {
 			}
 			return list[i]
 		},
-		"today":     func() string { return time.Now().UTC().Format(time.DateOnly) },
+		"today": func() string { return time.Now().UTC().Format(time.DateOnly) },
 
 		"trialOutcome": trialOutcome,
 		"winners":      winners,
