@@ -93,10 +93,10 @@ func (p *pageRequest) kiosk() bool { return p.r.URL.Query().Get("kiosk") == "1" 
 func (p *pageRequest) nextMatch() error {
 	bot := p.r.PathValue("bot")
 	to, err := p.neighbour("after", bot)
-	if err != nil || to != "" {
-		return cmp.Or(err, p.seeOther(to))
+	if err != nil {
+		return err
 	}
-	return p.seeOther("/bot/" + url.PathEscape(bot) + "/live")
+	return p.seeOther(cmp.Or(to, "/bot/"+url.PathEscape(bot)+"/live"))
 }
 
 func (p *pageRequest) previousMatch() error {
