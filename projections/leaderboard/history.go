@@ -185,7 +185,7 @@ type SeatRival struct {
 func (l *Leaderboard) Against(botID, rivalID string) ([]SeatRival, error) {
 	b, rows, ok := l.find(botID)
 	rival, _, known := l.find(rivalID)
-	if !ok || !known {
+	if !ok || !known || botID == rivalID {
 		return nil, nil
 	}
 	// Read the matches of the bot that has fewer of them.
