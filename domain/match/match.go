@@ -47,6 +47,7 @@ type Match struct {
 	Strikes    [game.MaxSeats]int
 	Resigned   [game.MaxSeats]bool
 	Heard      [game.MaxSeats]bool // by seat: whether it sent at least one answer, even a nonsensical one
+	Opening    [game.MaxSeats]int  // pips of the settlements of the setup, by seat
 	Seq        int                 // of the last public event
 	End        *GameEnded
 	Abort      *Aborted
@@ -229,11 +230,27 @@ func EvolveAll(m Match, events []Event) Match {
 	return m
 }
 
+// Closing returns the number of turns of a match that events end, and the pips of each
+// seat's settlements of the setup (docs/statistics.md). Both are stored in the metadata of
+// these events, so that read models need no other events of the match. If the events do not
+// end the match, Closing returns zero values.
+func Closing(m Match, events []Event) (turns int, openings []int) {
+	switch last := events[len(events)-1]; last.(type) {
+	case GameEnded, Aborted:
+		m = EvolveAll(m, events)
+		return int(m.Game.Turn), slices.Clone(m.Opening[:len(m.Started.Seats)])
+	}
+	return 0, nil
+}
+
 // act folds the event of an action and closes its decision. The parameters a and talk
 // are the contents of the event.
 func (m *Match) act(e ActionPlayed, a game.Action, talk string) {
 	m.Seq++
 	m.Game.Act(uint8(e.Seat), a)
+	if a.Type == game.Setup {
+		m.Opening[e.Seat] += m.Game.Layout.Pips(a.Vertex)
+	}
 	m.table.act(e.Seat, a.Type, talk, m.Game.Turn)
 	if !e.Default {
 		m.Heard[e.Seat] = true
