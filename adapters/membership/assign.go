@@ -51,13 +51,14 @@ func signalAfter(ctx context.Context, c chan struct{}) {
 	}
 }
 
-// playMine reads the assignments before the ladders, so that the ladders include all
-// matches of the assignments.
+// playMine reads the ladders, and passes the matches that are assigned to this process then
+// to the referee. If they are assigned while it reads, the ladders may not include them yet,
+// but playAssigned calls it again.
 func (m *Members) playMine(ctx context.Context) error {
 	m.mu.Lock()
-	assigned, referee := m.assigned, m.referee
+	mine := m.assigned.Matches(m.o.Member)
 	m.mu.Unlock()
-	if len(assigned.Matches(m.o.Member)) == 0 {
+	if len(mine) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTime)
@@ -66,9 +67,11 @@ func (m *Members) playMine(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	m.mu.Lock() // so that no match that begins now has just been assigned to another member
+	defer m.mu.Unlock()
 	for _, s := range unfinished {
-		if assigned.MemberOf(s.MatchID) == m.o.Member {
-			referee.Play(s)
+		if m.assigned.MemberOf(s.MatchID) == m.o.Member {
+			m.referee.Play(s)
 		}
 	}
 	return nil

@@ -36,6 +36,13 @@ func TestRandomFaults(t *testing.T) {
 			v.start(f)
 			all = append(all, v)
 		}
+		defer func() { // a process that is paused would not stop
+			for _, v := range all {
+				if v.heal != nil {
+					v.heal()
+				}
+			}
+		}()
 		var open []string
 		generation := uint64(0)
 		for n := range 300 {
@@ -53,7 +60,7 @@ func TestRandomFaults(t *testing.T) {
 					f.seat(open[len(open)-1])
 				}
 				v.p.generation = generation
-				require.NoError(t, v.p.divide(t.Context()))
+				require.NoError(f.t, v.p.divide(f.t.Context()))
 				for len(open) > 12 {
 					f.end(open[0])
 					open = open[1:]
@@ -63,13 +70,8 @@ func TestRandomFaults(t *testing.T) {
 			}
 			for range rng.IntN(16) {
 				later(250 * time.Millisecond)
-				requireOnePlayer(t, all)
+				requireOnePlayer(f.t, all)
 				requireInTime(f, all, open)
-			}
-		}
-		for _, v := range all {
-			if v.heal != nil {
-				v.heal()
 			}
 		}
 	})

@@ -87,9 +87,10 @@ func (f *fixture) startOn(log eventstore.Log, id string, maxMatches int) *proces
 		Log: p.log, Member: id, Host: "host-" + id, MaxMatches: p.maxMatches, SeedKeys: p.seedKeys,
 		Retry: 30 * time.Second, Logger: slog.New(slog.NewTextHandler(&p.lines, nil)),
 		Unfinished: func(ctx context.Context) ([]ladder.Seating, error) {
+			err := p.log.fault(ctx)
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			return slices.Clone(f.unfinished), p.log.fault(ctx)
+			return slices.Clone(f.unfinished), err
 		},
 	})
 	ctx, cancel := context.WithCancel(f.t.Context())
