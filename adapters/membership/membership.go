@@ -1,5 +1,5 @@
 // Package membership divides the matches among the processes that play on one log
-// (docs/adr/0052-processes-share-the-matches.md). Each of these processes is a member.
+// (docs/adr/0052-processes-share-the-matches.md and 0058-every-member-moves-matches.md). Each of these processes is a member.
 // It sends heartbeats, follows those of the others, and plays the matches that the
 // newest assignment gives to it. Create a [Members], pass [Members.Gate] to the referee,
 // call [Members.Run] while the process plays, and [Members.Leave] after that. The
