@@ -24,6 +24,8 @@ type Metadata struct {
 	Schema      int       `json:"schema"`
 	At          time.Time `json:"at"`                     // time of the event on the writer's clock; UTC, milliseconds
 	PlayedMs    *int64    `json:"playedMs,omitempty"`     // playing time so far; only in match events
+	Turns       int       `json:"turns,omitempty"`        // turns of the match; only with the event that ends it, like the next field
+	OpeningPips []int     `json:"openingPips,omitempty"`  // for each seat, the pips of its two settlements of the setup
 	UsedMs      []int64   `json:"usedMs,omitempty"`       // time that each seat has used so far; only in match events
 	RedialMs    []int64   `json:"redialMs,omitempty"`     // time spent redialing each seat in the batch that this append settles; absent if no seat was redialed
 	FailedDials []int     `json:"failedDials,omitempty"`  // for each seat, how many of its latest decisions in a row had no successful dial; absent if all are 0

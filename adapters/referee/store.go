@@ -65,7 +65,9 @@ func (p *run) store(ctx context.Context, events []match.Event, after match.Match
 	if ctx.Err() != nil {
 		return errStopped
 	}
-	encoded, err := eventstore.EncodeAll(events, p.metadata())
+	meta := p.metadata()
+	meta.Turns, meta.OpeningPips = match.Closing(p.state, events)
+	encoded, err := eventstore.EncodeAll(events, meta)
 	if err != nil {
 		return err
 	}

@@ -47,6 +47,7 @@ type Match struct {
 	Strikes    [game.MaxSeats]int
 	Resigned   [game.MaxSeats]bool
 	Heard      [game.MaxSeats]bool // by seat: whether it sent at least one answer, even a nonsensical one
+	Opening    [game.MaxSeats]int  // pips of the settlements of the setup, by seat
 	Seq        int                 // of the last public event
 	End        *GameEnded
 	Abort      *Aborted
@@ -58,11 +59,16 @@ type Match struct {
 	asked  [game.MaxSeats]idSet // closed decisions for which the seat received a request
 }
 
-// table holds the table talk, which is not part of the rules of play.
+// table holds the public facts that are not part of the rules of play: the table talk, and
+// the seats that the match waits for.
 type table struct {
 	talk      []TableTalk
 	offerTalk string
 	talked    uint8 // one bit for each seat that has talked this turn
+
+	asked    uint8 // one bit for each seat that the open batch asks, until the batch is settled
+	left     uint8 // the seats of the batch whose actions have not been folded
+	resigned uint8 // one bit for each seat that has resigned
 }
 
 // idSet is a set of decision ids. Copies share memory, so adding an id creates a new
@@ -192,6 +198,7 @@ func (m *Match) fold(e Event) {
 		m.Seed = SeedOf(m.ServerSeed, e.Nonces, e.Beacon)
 		m.Game = game.New(m.Seed, len(e.Seats))
 		m.board = Board(&m.Game.Public)
+		m.board.fixed = m.board.appendFixed(nil)
 	case DiceRolled, CardStolen, TradeExecuted, AwardMoved:
 		m.Game.Apply(consequence(e))
 		m.table.follow(e)
@@ -211,6 +218,7 @@ func (m *Match) fold(e Event) {
 	case Aborted:
 		m.Abort = &e
 	}
+	m.table.wait(e, &m.Game.Public)
 	m.openNext()
 }
 
@@ -222,11 +230,27 @@ func EvolveAll(m Match, events []Event) Match {
 	return m
 }
 
+// Closing returns the number of turns of a match that events end, and the pips of each
+// seat's settlements of the setup (docs/statistics.md). Both are stored in the metadata of
+// these events, so that read models need no other events of the match. If the events do not
+// end the match, Closing returns zero values.
+func Closing(m Match, events []Event) (turns int, openings []int) {
+	switch last := events[len(events)-1]; last.(type) {
+	case GameEnded, Aborted:
+		m = EvolveAll(m, events)
+		return int(m.Game.Turn), slices.Clone(m.Opening[:len(m.Started.Seats)])
+	}
+	return 0, nil
+}
+
 // act folds the event of an action and closes its decision. The parameters a and talk
 // are the contents of the event.
 func (m *Match) act(e ActionPlayed, a game.Action, talk string) {
 	m.Seq++
 	m.Game.Act(uint8(e.Seat), a)
+	if a.Type == game.Setup {
+		m.Opening[e.Seat] += m.Game.Layout.Pips(a.Vertex)
+	}
 	m.table.act(e.Seat, a.Type, talk, m.Game.Turn)
 	if !e.Default {
 		m.Heard[e.Seat] = true
@@ -266,6 +290,35 @@ func (t *table) follow(e Event) {
 	if _, ok := e.(DiceRolled); ok {
 		t.talked = 0
 	}
+}
+
+// wait folds an event into the seats that the match waits for. The parameter p is the
+// game after the event. The seats do not change before the last action of a batch, so they
+// do not show which seats have answered.
+func (t *table) wait(e Event, p *game.Public) {
+	switch e := e.(type) {
+	case SeatResigned:
+		t.resigned |= 1 << e.Seat
+		return
+	case ActionPlayed:
+		if t.left &^= 1 << e.Seat; t.left != 0 {
+			return
+		}
+	case BoardLaid, DiceRolled, CardStolen, TradeExecuted, AwardMoved, GameEnded:
+	default:
+		return
+	}
+	t.asked = p.Asked()
+	t.left = t.asked
+}
+
+// owed lists the seats that owe an answer. A resigned seat owes none.
+func (t *table) owed() []int {
+	seats := []int{}
+	for set := t.asked &^ t.resigned; set != 0; set &= set - 1 {
+		seats = append(seats, bits.TrailingZeros8(set))
+	}
+	return seats
 }
 
 // act folds the talk of an action.
