@@ -40,6 +40,7 @@ func funcs(a *assets) template.FuncMap {
 		"asset":     a.path,
 		"under":     strings.HasPrefix,
 		"clean":     clean,
+		"code":      func(text []byte) template.HTML { return template.HTML(breakable(template.HTMLEscapeString(clean(string(text))))) },
 		"sentence":  sentence,
 		"seating":   seating,
 		"shortTime": shortTime,
