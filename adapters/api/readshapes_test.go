@@ -177,7 +177,7 @@ var publicView = map[string]shape{
 // frameList returns the shape of a response from /frames. The parameter more contains
 // the additional fields for responses that show hands.
 func frameList(whole bool, more map[string]shape) shape {
-	frame := with(with(publicView, map[string]shape{"seq": integer(1, 1<<20), "event": event(whole)}), more)
+	frame := with(with(publicView, map[string]shape{"seq": integer(1, 1<<20), "event": event(whole), "owed": listOf(seat, 0, 1, 2, 3, 4)}), more)
 	return object(map[string]shape{
 		"matchId": id, "board": object(map[string]shape{"hexes": hexes, "ports": ports}), "frames": list(object(frame)),
 	})

@@ -2,22 +2,48 @@
 
 package botwire
 
-import "syscall"
+import (
+	"io"
+	"os"
+	"syscall"
+)
 
 // Read waits until there is something to read, and then reads. While Read waits,
 // new bytes stay in the kernel and the reader is idle.
-func (c *conn) Read(p []byte) (int, error) {
-	c.idle.enter()
-	// If this call fails because the connection is closed or a deadline has passed, the
-	// Read below fails too.
-	_ = c.raw.Read(func(fd uintptr) bool { return !c.nothingToRead(fd) })
-	c.idle.leave()
-	n, err := c.Conn.Read(p)
-	if err != nil && c.reset.Load() {
-		err = syscall.ECONNRESET
+func (c *conn) Read(p []byte) (n int, err error) {
+	closed := c.raw.Read(func(fd uintptr) bool {
+		c.idle.leave()
+		if n, err = readNow(fd, p); !isEmpty(err) {
+			return true
+		}
+		c.idle.enter()
+		return false
+	})
+	switch {
+	case closed != nil: // or a deadline has passed
+		c.idle.leave()
+		return 0, closed
+	case n > 0 || len(p) == 0:
+		return n, nil
+	case c.reset.Load():
+		return 0, syscall.ECONNRESET
+	case err != nil:
+		return 0, os.NewSyscallError("read", err)
 	}
-	return n, err
+	return 0, io.EOF
 }
+
+// readNow reads the bytes that the socket has received. It does not wait.
+func readNow(fd uintptr, p []byte) (n int, err error) {
+	for {
+		if n, err = syscall.Read(int(fd), p); err != syscall.EINTR {
+			return n, err
+		}
+	}
+}
+
+// isEmpty reports whether err means that the socket has nothing to read.
+func isEmpty(err error) bool { return err == syscall.EAGAIN || err == syscall.EWOULDBLOCK }
 
 // The method drained() reports whether the reader has passed on every byte that the
 // socket has received. If not, call the method again once the channel next is closed.
@@ -40,7 +66,7 @@ func (c *conn) nothingToRead(fd uintptr) bool {
 			c.reset.Store(true)
 		}
 		if err != syscall.EINTR {
-			return err == syscall.EAGAIN || err == syscall.EWOULDBLOCK
+			return isEmpty(err)
 		}
 	}
 }

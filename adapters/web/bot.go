@@ -95,8 +95,7 @@ func (p *pageRequest) bot() error {
 	return p.render(http.StatusOK, "bot.html", d)
 }
 
-// loadIdentity finds the bot's name, owner, mode and rating curve. If the bot has
-// never played, only its owner can see the page.
+// loadIdentity finds the bot's name, owner, mode and rating curve.
 func (p *pageRequest) loadIdentity(d *botData) error {
 	path := "/bots/" + url.PathEscape(d.ID)
 	var own rest.Bot
@@ -120,10 +119,14 @@ func (p *pageRequest) loadIdentity(d *botData) error {
 		switch {
 		case p.err != nil:
 			return p.err
-		case len(page.Matches) == 0:
-			return refused(http.StatusNotFound, "This bot does not exist or has not played yet.")
+		case len(page.Matches) > 0:
+			d.Name, d.Mode = playerOf(page.Matches[0], d.ID).BotName, page.Matches[0].Mode
+		default:
+			var ok bool
+			if d.Name, d.Owner, d.Mode, ok = p.server.Registered(d.ID); !ok {
+				return refused(http.StatusNotFound, "This bot does not exist.")
+			}
 		}
-		d.Name, d.Mode = playerOf(page.Matches[0], d.ID).BotName, page.Matches[0].Mode
 	}
 	return nil
 }

@@ -112,8 +112,11 @@ func newSite(t *testing.T) *site {
 		CountFile: func(http.Header, *http.Request) int { s.mu.Lock(); defer s.mu.Unlock(); return s.wait },
 		Spread:    func(string, string) map[string]float64 { return map[string]float64{botID: 2.5} },
 		House:     func(id string) bool { return id != botID },
-		Now:       s.now,
-		Logger:    slog.New(slog.DiscardHandler),
+		Registered: func(id string) (name, owner, mode string, ok bool) {
+			return "Newcomer", "ada", "standard", id == "newcomer"
+		},
+		Now:    s.now,
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	return s

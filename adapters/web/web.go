@@ -5,7 +5,7 @@
 //
 // A page gets its data from the arena's REST interface, inside the process
 // (api_client.go). A form becomes the call that a program would make. Only the data of
-// Spread, House and Tallies comes from elsewhere. This data is public, but no call
+// Spread, House, Registered and Tallies comes from elsewhere. This data is public, but no call
 // returns it, except as part of a bot's whole history. This package knows nothing about
 // the log, sessions, rate limits or permissions.
 //
@@ -50,12 +50,15 @@ type Options struct {
 	// leaves out bots whose sigma is unknown.
 	Spread func(mode, at string) map[string]float64
 	// House reports whether a bot belongs to the house (owner.House).
-	House   func(botID string) bool
-	Tallies Tallies
-	BaseURL string        // the arena's address, as browsers use it
-	Tick    time.Duration // time between two ticks of matchmaking
-	Now     func() time.Time
-	Logger  *slog.Logger
+	House func(botID string) bool
+	// Registered returns the public facts of a bot that may not have played yet. It does
+	// not find removed bots.
+	Registered func(botID string) (name, owner, mode string, ok bool)
+	Tallies    Tallies
+	BaseURL    string        // the arena's address, as browsers use it
+	Tick       time.Duration // time between two ticks of matchmaking
+	Now        func() time.Time
+	Logger     *slog.Logger
 }
 
 // Tallies counts a bot's matches by seat, by version, by rival and by the wall clock.
@@ -96,7 +99,7 @@ var (
 // New returns a Server. It fails if an option is missing, if BaseURL is not an
 // absolute URL, or if an embedded template is invalid.
 func New(o Options) (*Server, error) {
-	if o.API == nil || o.Reads == nil || o.Count == nil || o.CountFile == nil || o.Turn == nil || o.Spread == nil || o.House == nil || o.Tallies == nil || o.Tick <= 0 || o.Now == nil || o.Logger == nil {
+	if o.API == nil || o.Reads == nil || o.Count == nil || o.CountFile == nil || o.Turn == nil || o.Spread == nil || o.House == nil || o.Registered == nil || o.Tallies == nil || o.Tick <= 0 || o.Now == nil || o.Logger == nil {
 		return nil, errors.New("web: an option is missing")
 	}
 	s, err := newServer(o)

@@ -33,10 +33,8 @@ func (r *Request) AppendJSON(b []byte) []byte {
 func (v *View) AppendJSON(b []byte) []byte {
 	b = appendInt(b, `{"seat":`, v.Seat)
 	b = v.Common.appendFields(b)
-	b = appendList(b, `,"board":{"hexes":`, v.Board.Hexes, appendHex)
-	b = appendList(b, `,"ports":`, v.Board.Ports, appendPort)
-	b = appendInt(b, `,"bandit":`, v.Board.Bandit)
-	b = appendCounts(b, `},"hand":`, v.Hand)
+	b = v.Board.appendJSON(append(b, `,"board":`...))
+	b = appendCounts(b, `,"hand":`, v.Hand)
 	b = appendList(b, `,"devCards":`, v.DevCards, appendString)
 	b = appendList(b, `,"devBoughtThisTurn":`, v.DevBoughtThisTurn, appendString)
 	b = appendInt(b, `,"myScore":`, v.MyScore)
@@ -98,6 +96,22 @@ func (c Counts) appendJSON(b []byte) []byte {
 		b = strconv.AppendUint(b, uint64(n), 10)
 	}
 	return append(b, '}')
+}
+
+func (d *BoardData) appendJSON(b []byte) []byte {
+	if d.fixed != nil {
+		b = append(b, d.fixed...)
+	} else {
+		b = d.appendFixed(b)
+	}
+	b = appendInt(b, `,"bandit":`, d.Bandit)
+	return append(b, '}')
+}
+
+// appendFixed appends the part that never changes during a match.
+func (d *BoardData) appendFixed(b []byte) []byte {
+	b = appendList(b, `{"hexes":`, d.Hexes, appendHex)
+	return appendList(b, `,"ports":`, d.Ports, appendPort)
 }
 
 func appendHex(b []byte, h Hex) []byte {

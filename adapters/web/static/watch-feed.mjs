@@ -81,6 +81,7 @@ export class Feed {
     row.dataset.at = i;
     const link = row.appendChild(element('a', '', frame.seq));
     link.href = `#${frame.seq}`;
+    link.tabIndex = -1; // the arrow keys step through the events
     const text = row.appendChild(element('span'));
     text.append(...sentence(before, frame, timeline.layout).map((part) => partNode(part, this.names)));
     return row;
