@@ -213,12 +213,12 @@ class Watch {
   tell(frame, parts) {
     const { now, turn, offer, deck } = this.parts;
     now.replaceChildren(...parts.map((part) => partNode(part, this.names)));
-    turn.parentElement.title = `${frame.deckRemaining} cards in the deck`;
     write(turn, frame.turn > 0 ? `Turn ${frame.turn}` : 'Setup');
     write(deck, `${frame.deckRemaining} cards in the deck`);
     this.parts.dice.hidden = !frame.dice;
     if (frame.dice) [...this.parts.dice.children].forEach((die, i) => { if (die.dataset.face !== String(frame.dice[i])) { die.dataset.face = frame.dice[i]; die.setAttribute('aria-label', `die ${frame.dice[i]}`); } });
     const open = frame.openTrade;
+    if (!open && !offer.classList.contains('shown')) return;
     offer.classList.toggle('shown', Boolean(open));
     const strike = ['timeout', 'illegal'].includes(frame.event?.kind); // its text may need both lines of a phone
     offer.classList.toggle('told', strike || open?.from === frame.event?.seat); // or the text above already describes it
