@@ -46,9 +46,9 @@ type Match struct {
 	Game       game.State
 	Strikes    [game.MaxSeats]int
 	Resigned   [game.MaxSeats]bool
-	Heard      [game.MaxSeats]bool // by seat: whether it sent at least one answer, even a nonsensical one
-	Opening    [game.MaxSeats]int  // pips of the settlements of the setup, by seat
-	Seq        int                 // of the last public event
+	Heard      [game.MaxSeats]bool  // by seat: whether it sent at least one answer, even a nonsensical one
+	Opening    [game.MaxSeats]uint8 // pips of the settlements of the setup, by seat
+	Seq        int                  // of the last public event
 	End        *GameEnded
 	Abort      *Aborted
 
@@ -239,7 +239,10 @@ func Closing(m Match, events []Event) (turns int, openings []int) {
 	switch last := events[len(events)-1]; last.(type) {
 	case GameEnded, Aborted:
 		m = EvolveAll(m, events)
-		return int(m.Game.Turn), slices.Clone(m.Opening[:len(m.Started.Seats)])
+		for _, pips := range m.Opening[:len(m.Started.Seats)] {
+			openings = append(openings, int(pips))
+		}
+		return int(m.Game.Turn), openings
 	}
 	return 0, nil
 }
@@ -250,7 +253,7 @@ func (m *Match) act(e ActionPlayed, a game.Action, talk string) {
 	m.Seq++
 	m.Game.Act(uint8(e.Seat), a)
 	if a.Type == game.Setup {
-		m.Opening[e.Seat] += m.Game.Layout.Pips(a.Vertex)
+		m.Opening[e.Seat] += uint8(m.Game.Layout.Pips(a.Vertex))
 	}
 	m.table.act(e.Seat, a.Type, talk, m.Game.Turn)
 	if !e.Default {
