@@ -43,7 +43,10 @@ func summary(status string) map[string]shape {
 		fields["reason"] = oneOf("wall_clock", "operator", "beacon")
 	}
 	if status != "running" {
-		fields["seats"] = listOf(object(seatFacts(status)), 3, 4)
+		fields["seats"], fields["turns"] = listOf(object(seatFacts(status)), 3, 4), integer(1, 1<<10)
+	}
+	if status == "completed" {
+		fields["scores"] = listOf(integer(2, 20), 3, 4)
 	}
 	return fields
 }

@@ -445,6 +445,7 @@ func TestChosenNamesAreEscaped(t *testing.T) {
 	pages := map[string]shown{"a form": s.post("/dashboard/bots", values("name", hostile, "url", hostile, "mode", hostile))}
 	for _, path := range []string{
 		"/", "/ladder/standard", "/ladder/standard?q=" + strings.NewReplacer("<", "%3C", ">", "%3E", " ", "+").Replace("<img src=x onerror=alert(1)>"),
+		"/games", "/@ada", "/bot/" + botID + "/against/" + rivalID, "/bot/" + botID + "/live",
 		"/bot/" + botID, "/dashboard", "/dashboard/bots/" + botID, "/dashboard/keys", "/bot/" + botID + "/log/" + matchID,
 	} {
 		pages[path] = s.get(path, signedIn)

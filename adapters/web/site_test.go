@@ -141,6 +141,10 @@ func (tallies) ClockAborts(string) (leaderboard.ClockAborts, error) {
 	return leaderboard.ClockAborts{Matches: 3, Measured: 2, UsedMs: 855_000, AllMs: 1_200_000}, nil
 }
 
+func (tallies) Against(string, string) ([]leaderboard.SeatRival, error) {
+	return []leaderboard.SeatRival{{Seat: 0, Rival: leaderboard.Rival{Games: 3, Above: 2, Below: 1}}, {Seat: 2, Rival: leaderboard.Rival{Games: 4, Level: 4}}}, nil
+}
+
 func (tallies) HeadToHead(string) ([]leaderboard.Rival, error) {
 	return []leaderboard.Rival{{BotID: "44444444-4444-4444-8444-444444444444", Games: 2, Above: 2}, {BotID: "gone", Games: 1, Below: 1}}, nil
 }

@@ -45,7 +45,7 @@ func (s Spectator) Fold(e Event) (after Spectator, ok bool) {
 		s.seats = len(started.Seats)
 		return s, false
 	}
-	if kind, _, _ := Publish(e); kind == "" {
+	if KindOf(e) == "" {
 		return s, false
 	}
 	s.Seq++
@@ -126,7 +126,7 @@ type Replay struct{ Events []PublicEvent }
 
 // Add appends e if it is public.
 func (r *Replay) Add(e Event, at time.Time) {
-	if kind, _, _ := Publish(e); kind != "" {
+	if KindOf(e) != "" {
 		r.Events = append(r.Events, publicEvent(e, len(r.Events)+1, at, true))
 	}
 }

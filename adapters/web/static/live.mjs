@@ -137,6 +137,7 @@ class Boards {
   }
 
   end(summary) {
+    document.dispatchEvent(new Event('matchended')); // for refresh.mjs
     const card = this.cards.get(summary.id);
     if (!card) return;
     card.item.classList.add('ended');
