@@ -483,7 +483,7 @@ func TestReadsAreDescribed(t *testing.T) {
 	document := a.anyone().do(http.MethodGet, "/openapi.json", nil).is(http.StatusOK).json
 	schemas := document["components"].(map[string]any)["schemas"].(map[string]any)
 	for path, parameters := range map[string][]any{
-		"/matches": {"mode", "status", "bot", "before", "limit"}, "/matches/{id}": {"id"}, "/matches/{id}/frames": {"id", "after", "limit", "seat"}, "/leaderboard": {"mode", "at"}, "/bots/{id}/history": {"id", "aborted", "version"},
+		"/matches": {"mode", "status", "bot", "rival", "from", "to", "before", "after", "limit"}, "/matches/{id}": {"id"}, "/matches/{id}/frames": {"id", "after", "limit", "seat"}, "/leaderboard": {"mode", "at"}, "/bots/{id}/history": {"id", "aborted", "version"},
 	} {
 		get := document["paths"].(map[string]any)[path].(map[string]any)["get"].(map[string]any)
 		var names []any
