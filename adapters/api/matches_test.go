@@ -493,7 +493,7 @@ func TestReadsAreDescribed(t *testing.T) {
 		require.ElementsMatch(t, parameters, names, path)
 	}
 	for schema, fields := range map[string]map[string]shape{
-		"MatchSummary": summary("aborted"), "Match": with(summary("aborted"), map[string]shape{"seed": nil, "replay": nil, "commitment": nil, "proof": nil, "thinkingMs": nil, "staleSeconds": nil}),
+		"MatchSummary": with(summary("aborted"), map[string]shape{"scores": nil}), "Match": with(summary("aborted"), map[string]shape{"scores": nil, "seed": nil, "replay": nil, "commitment": nil, "proof": nil, "thinkingMs": nil, "staleSeconds": nil}),
 	} {
 		require.Contains(t, schemas, schema)
 		properties := schemas[schema].(map[string]any)["properties"].(map[string]any)
