@@ -15,7 +15,6 @@ import (
 
 // follow describes what a page follows.
 type follow struct {
-	Path   string // of the page, with its parameters
 	Listed string // path of the API that lists the running matches to follow
 	Mode   string
 	What   string // in a sentence, such as "the next match of Ada"
@@ -27,7 +26,7 @@ type follow struct {
 func (p *pageRequest) watchTop(mode string) error {
 	listed := query{"mode": mode, "status": "running", "limit": "200"}
 	running := p.matches(listed).Matches
-	f := &follow{Path: p.r.URL.RequestURI(), Listed: listed.after("/matches"), Mode: mode, What: "the next " + mode + " match"}
+	f := &follow{Listed: listed.after("/matches"), Mode: mode, What: "the next " + mode + " match"}
 	if len(running) == 0 {
 		return p.awaitMatch(f, query{"mode": mode})
 	}
@@ -51,17 +50,20 @@ func (k *ranking) strength(m summary) float64 {
 func (p *pageRequest) botLive() error {
 	id := p.r.PathValue("id")
 	newest := p.matches(query{"bot": id, "limit": "1"}).Matches
+	name, _, mode, known := p.server.Registered(id)
 	switch {
 	case p.err != nil:
 		return p.err
-	case len(newest) == 0:
-		return refused(http.StatusNotFound, "This bot does not exist or has not played yet.")
+	case len(newest) > 0:
+		name, mode = playerOf(newest[0], id).BotName, newest[0].Mode
+	case !known:
+		return refused(http.StatusNotFound, "This bot does not exist.")
 	}
 	f := &follow{
-		Path: p.r.URL.RequestURI(), Listed: query{"bot": id, "status": "running", "limit": "1"}.after("/matches"),
-		Mode: newest[0].Mode, What: "the next match of " + clean(playerOf(newest[0], id).BotName),
+		Listed: query{"bot": id, "status": "running", "limit": "1"}.after("/matches"),
+		Mode:   mode, What: "the next match of " + clean(name),
 	}
-	if newest[0].Status == "running" {
+	if len(newest) > 0 && newest[0].Status == "running" {
 		return p.followMatch(newest[0].ID, f)
 	}
 	return p.awaitMatch(f, query{"bot": id})

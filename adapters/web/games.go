@@ -123,7 +123,9 @@ func (p *pageRequest) games() error {
 		d.Matches, d.Next = page.Matches, page.Next
 	}
 	for _, b := range []*gamesBot{&d.Bot, &d.Rival} {
-		if len(d.Matches) > 0 && b.ID != "" {
+		if name, _, _, ok := p.server.Registered(b.ID); ok {
+			b.Name = name
+		} else if len(d.Matches) > 0 && b.ID != "" { // the bot was removed
 			b.Name = playerOf(d.Matches[0], b.ID).BotName
 		}
 	}

@@ -154,7 +154,8 @@ func TestFollowingABot(t *testing.T) {
 	s.say("GET /matches/"+matchID, strings.TrimSuffix(m, "}")+`,"replay":[]}`)
 	s.is(s.get("/bot/"+botID+"/live"), http.StatusOK, `data-watch="`+matchID+`"`, `data-follow="/matches?bot=`+botID+`&amp;limit=1&amp;status=running"`)
 	s.say("GET /matches", `{"matches":[],"next":null}`)
-	s.is(s.get("/bot/"+botID+"/live"), http.StatusNotFound, "does not exist or has not played yet")
+	s.is(s.get("/bot/"+botID+"/live"), http.StatusNotFound, "This bot does not exist.")
+	s.is(s.get("/bot/newcomer/live"), http.StatusOK, "Waiting for the next match of Newcomer")
 }
 
 // The page of a match links to the previous and the next match of each bot.

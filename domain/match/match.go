@@ -46,17 +46,18 @@ type Match struct {
 	Game       game.State
 	Strikes    [game.MaxSeats]int
 	Resigned   [game.MaxSeats]bool
-	Heard      [game.MaxSeats]bool // by seat: whether it sent at least one answer, even a nonsensical one
-	Opening    [game.MaxSeats]int  // pips of the settlements of the setup, by seat
-	Seq        int                 // of the last public event
+	Heard      [game.MaxSeats]bool  // by seat: whether it sent at least one answer, even a nonsensical one
+	Opening    [game.MaxSeats]uint8 // pips of the settlements of the setup, by seat
+	Seq        int                  // of the last public event
 	End        *GameEnded
 	Abort      *Aborted
 
 	table
-	board  BoardData            // shared by all views; Game has the bandit
-	open   []Decision           // decisions owed, including those of resigned seats, in seat order
-	nextID int                  // the id of the next decision
-	asked  [game.MaxSeats]idSet // closed decisions for which the seat received a request
+	board     BoardData            // shared by all views; Game has the bandit
+	boardJSON []byte               // what appendFixed writes for it
+	open      []Decision           // decisions owed, including those of resigned seats, in seat order
+	nextID    int                  // the id of the next decision
+	asked     [game.MaxSeats]idSet // closed decisions for which the seat received a request
 }
 
 // table holds the public facts that are not part of the rules of play: the table talk, and
@@ -198,7 +199,7 @@ func (m *Match) fold(e Event) {
 		m.Seed = SeedOf(m.ServerSeed, e.Nonces, e.Beacon)
 		m.Game = game.New(m.Seed, len(e.Seats))
 		m.board = Board(&m.Game.Public)
-		m.board.fixed = m.board.appendFixed(nil)
+		m.boardJSON = m.board.appendFixed(nil)
 	case DiceRolled, CardStolen, TradeExecuted, AwardMoved:
 		m.Game.Apply(consequence(e))
 		m.table.follow(e)
@@ -238,7 +239,10 @@ func Closing(m Match, events []Event) (turns int, openings []int) {
 	switch last := events[len(events)-1]; last.(type) {
 	case GameEnded, Aborted:
 		m = EvolveAll(m, events)
-		return int(m.Game.Turn), slices.Clone(m.Opening[:len(m.Started.Seats)])
+		for _, pips := range m.Opening[:len(m.Started.Seats)] {
+			openings = append(openings, int(pips))
+		}
+		return int(m.Game.Turn), openings
 	}
 	return 0, nil
 }
@@ -249,7 +253,7 @@ func (m *Match) act(e ActionPlayed, a game.Action, talk string) {
 	m.Seq++
 	m.Game.Act(uint8(e.Seat), a)
 	if a.Type == game.Setup {
-		m.Opening[e.Seat] += m.Game.Layout.Pips(a.Vertex)
+		m.Opening[e.Seat] += uint8(m.Game.Layout.Pips(a.Vertex))
 	}
 	m.table.act(e.Seat, a.Type, talk, m.Game.Turn)
 	if !e.Default {
@@ -264,6 +268,7 @@ func (m *Match) act(e ActionPlayed, a game.Action, talk string) {
 	}
 	m.open = open
 	m.nextID = max(m.nextID, e.Decision+1)
+	m.table.wait(e, &m.Game.Public)
 	m.openNext()
 }
 
