@@ -17,9 +17,11 @@ SLOW := $(addprefix ./,cmd/arena adapters/web eventstore/node cmd/arena/practice
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
+BIN := bin/arena
+
 .PHONY: build
 build: ## build bin/arena
-	@$(GO) build -o bin/arena ./cmd/arena
+	@$(GO) build -o $(BIN) ./cmd/arena
 
 .PHONY: run
 run: build ## start the arena with house bots, in a new folder
@@ -90,21 +92,21 @@ lint: ## check style and imports
 	@$(GO) run $(LINT) run ./...
 
 .PHONY: bench
-bench: build ## measure the engine, arena verify, the log, read models, API responses, the cost of each call, live boards, exports, signed calls and 1,000 matches at once
-	@./bin/arena bench engine
-	@./bin/arena bench verify
-	@./bin/arena bench log
+bench: build ## measure the figures that have a bar, and print them beside their bars
+	@./bin/arena bench all
+
+.PHONY: bench-more
+bench-more: build ## measure read models, exports, API responses, the cost of each call, signed calls and live boards
 	@./bin/arena bench projections
 	@./bin/arena bench export --tables 100
 	@./bin/arena bench reads
 	@./bin/arena bench calls
 	@$(GO) test -run xxx -bench '^BenchmarkMe$$' -cpu 1 ./adapters/api
 	@./bin/arena bench live --seconds 5
-	@./bin/arena bench arena
 
 .PHONY: soak
 soak: build ## run the long tests: 50 kills, outages, disk faults, 20,000 connections, hostile callers, ten million events
-	@ARENA_SOAK=1 $(GO) test -count=1 -timeout 60m -run 'Soak' ./...
+	@ARENA_SOAK=1 $(GO) test -count=1 -timeout 150m -run 'Soak' ./...
 	@./bin/arena bench growth
 
 .PHONY: audit-long

@@ -8,7 +8,9 @@ import (
 // Act plays an action that Check allows, and returns how many cards each seat lost to
 // a PlayEmbargo. If several seats owe a decision at the same time, wait until all
 // have answered, and then call Act for each of them in seat order.
-func (s *State) Act(seat uint8, a Action) (collected [MaxSeats]uint16) {
+func (s *State) Act(seat uint8, a Action) (collected [MaxSeats]uint16) { return s.act(seat, &a) }
+
+func (s *State) act(seat uint8, a *Action) (collected [MaxSeats]uint16) {
 	hand := &s.Hands[seat]
 	switch a.Type {
 	case Setup:
@@ -53,7 +55,7 @@ func (s *State) Act(seat uint8, a Action) (collected [MaxSeats]uint16) {
 	case Respond:
 		s.respond(seat, a.Accept)
 	}
-	s.Public.Act(seat, a, collected)
+	s.Public.act(seat, a, &collected)
 	switch a.Type {
 	case Setup:
 		if s.Phase == PhaseMain {
@@ -166,8 +168,8 @@ func (s *State) contest() {
 
 func (s *State) nextRoll() Consequence {
 	next := uint8(0)
-	if s.Turn > 0 {
-		next = (s.Seat + 1) % s.Seats
+	if s.Turn > 0 && s.Seat+1 < s.Seats {
+		next = s.Seat + 1
 	}
 	return Consequence{Kind: Rolled, Seat: next, Turn: s.Turn + 1, Dice: s.ahead}
 }
@@ -191,17 +193,17 @@ func (s *State) Apply(c Consequence) {
 		s.reason = c.Reason
 		s.rolled = false // State pays nothing for a winning roll, so Public must not take anything back
 	case Rolled:
-		s.beginTurn(c)
+		s.beginTurn(&c)
 		return
 	}
 	s.Public.Apply(c)
 }
 
-// receive gives each seat the cards that the hexes pay.
-func (s *State) receive(paid [MaxSeats]Cards) {
-	s.Public.receive(paid)
+// receive gives each seat the cards that the hexes pay at the roll of this turn.
+func (s *State) receive() {
+	s.yield(s.paying(s.Dice[0]+s.Dice[1]), &s.Hands)
 	for seat := range s.Seats {
-		s.Hands[seat] = s.Hands[seat].Plus(paid[seat])
+		s.HandCounts[seat] = uint16(s.Hands[seat].Total())
 	}
 }
 
@@ -213,13 +215,15 @@ func (s *State) steal(thief, victim uint8) {
 	s.Hands[thief][r]++
 }
 
-func (s *State) beginTurn(c Consequence) {
-	s.Devs[s.Seat] = s.Devs[s.Seat].plus(s.Bought[s.Seat])
-	s.Bought[s.Seat] = DevCards{}
+func (s *State) beginTurn(c *Consequence) {
+	if bought := &s.Bought[s.Seat]; *bought != (DevCards{}) {
+		s.Devs[s.Seat] = s.Devs[s.Seat].plus(*bought)
+		*bought = DevCards{}
+	}
 	s.devPlayed, s.offers = false, 0
 	s.Public.beginTurn(c)
 	if s.TrueScore(c.Seat) < PointsToWin {
-		s.receive(s.production())
+		s.receive()
 	}
 	s.rollAhead()
 	s.step = stepTurn
@@ -229,11 +233,8 @@ func (s *State) beginTurn(c Consequence) {
 }
 
 func (s *State) beginSeven() {
-	s.discarding, s.step = 0, stepBandit
-	for seat := range s.Seats {
-		if s.HandCounts[seat] > HandLimit {
-			s.discarding |= 1 << seat
-			s.step = stepDiscard
-		}
+	s.discarding, s.step = s.overLimit(), stepBandit
+	if s.discarding != 0 {
+		s.step = stepDiscard
 	}
 }

@@ -27,7 +27,9 @@ func (c Cards) Total() int {
 }
 
 // Covers reports whether c has at least as many cards of each resource as d.
-func (c Cards) Covers(d Cards) bool {
+func (c Cards) Covers(d Cards) bool { return c.covers(&d) }
+
+func (c *Cards) covers(d *Cards) bool {
 	return c[0] >= d[0] && c[1] >= d[1] && c[2] >= d[2] && c[3] >= d[3] && c[4] >= d[4]
 }
 

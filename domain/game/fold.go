@@ -5,7 +5,9 @@ import "hexarena/domain/board"
 // Act folds an action that a seat played. The parameter collected is the number of
 // cards that each seat lost to a PlayEmbargo. For other actions, Act ignores collected.
 // Act never rejects an action.
-func (p *Public) Act(seat uint8, a Action, collected [MaxSeats]uint16) {
+func (p *Public) Act(seat uint8, a Action, collected [MaxSeats]uint16) { p.act(seat, &a, &collected) }
+
+func (p *Public) act(seat uint8, a *Action, collected *[MaxSeats]uint16) {
 	p.rolled = false
 	switch a.Type {
 	case Setup:
@@ -68,7 +70,7 @@ func (p *Public) Apply(c Consequence) {
 		}
 		p.rolled, p.Over = false, true
 	case Rolled:
-		p.beginTurn(c)
+		p.beginTurn(&c)
 		if p.Score(c.Seat) < PointsToWin {
 			p.receive(p.production())
 		}
@@ -119,14 +121,14 @@ func (p *Public) layFree(seat uint8, edges [2]uint8) {
 	}
 }
 
-func (p *Public) collect(seat uint8, collected [MaxSeats]uint16) {
+func (p *Public) collect(seat uint8, collected *[MaxSeats]uint16) {
 	for other, n := range collected {
 		p.HandCounts[other] -= n
 		p.HandCounts[seat] += n
 	}
 }
 
-func (p *Public) open(seat uint8, a Action) {
+func (p *Public) open(seat uint8, a *Action) {
 	asked := uint8(1)<<p.Seats - 1
 	if a.To != board.None {
 		asked = 1 << a.To
@@ -150,7 +152,7 @@ func (p *Public) answer(seat uint8, accept bool) {
 }
 
 // beginTurn folds a roll, without the cards that it pays.
-func (p *Public) beginTurn(c Consequence) {
+func (p *Public) beginTurn(c *Consequence) {
 	p.Phase, p.Turn, p.Seat, p.Dice, p.rolled = PhaseMain, c.Turn, c.Seat, c.Dice, true
 }
 
@@ -162,31 +164,31 @@ func (p *Public) beginTurn(c Consequence) {
 func (p *Public) production() [MaxSeats]Cards { return p.Production(p.Dice[0] + p.Dice[1]) }
 
 // Production returns the cards that the hexes pay to each seat at a roll of total.
-func (p *Public) Production(total uint8) [MaxSeats]Cards {
-	paying := p.net.paying[total]
-	if paying.has(p.Bandit) {
-		paying &^= 1 << p.Bandit
-	}
-	return p.yield(paying)
+func (p *Public) Production(total uint8) (paid [MaxSeats]Cards) {
+	p.yield(p.paying(total), &paid)
+	return paid
 }
 
 // Blocked returns the cards that the bandit keeps from each seat at a roll of total.
-func (p *Public) Blocked(total uint8) [MaxSeats]Cards {
-	return p.yield(p.net.paying[total] & (1 << p.Bandit))
+func (p *Public) Blocked(total uint8) (paid [MaxSeats]Cards) {
+	p.yield(p.net.paying[total]&(1<<p.Bandit), &paid)
+	return paid
 }
 
-// yield returns the cards that a set of hexes pays to each seat.
-func (p *Public) yield(paying hexSet) (paid [MaxSeats]Cards) {
+// The method paying() returns the hexes that pay at a roll of total.
+func (p *Public) paying(total uint8) hexSet { return p.net.paying[total] &^ (1 << p.Bandit) }
+
+// yield adds the cards that a set of hexes pays to the cards of each seat.
+func (p *Public) yield(paying hexSet, cards *[MaxSeats]Cards) {
 	for ; paying != 0; paying = paying.rest() {
 		hex := paying.first()
-		around := board.HexVertexSet[hex]
+		around, r := board.HexVertexSet[hex], p.Layout.Resources[hex]
 		for seat := range p.Seats {
 			if p.net.hexes[seat].has(hex) {
-				paid[seat][p.Layout.Resources[hex]] += uint16((p.Settlements[seat] & around).Len() + 2*(p.Cities[seat]&around).Len())
+				cards[seat][r] += uint16((p.Settlements[seat] & around).Len() + 2*(p.Cities[seat]&around).Len())
 			}
 		}
 	}
-	return paid
 }
 
 func (p *Public) receive(paid [MaxSeats]Cards) {

@@ -26,7 +26,8 @@ func (s *State) Legal(dst []Action, seat uint8) []Action {
 	var m menu
 	s.list(&m, kind, seat)
 	for i := range m.total {
-		dst = append(dst, s.pick(&m, i))
+		dst = append(dst, Action{})
+		s.pick(&m, i, &dst[len(dst)-1])
 	}
 	return dst
 }
@@ -103,17 +104,17 @@ func (s *State) listPlacements(m *menu) {
 
 func (s *State) listBuilding(m *menu) {
 	hand, seat := &s.Hands[m.seat], m.seat
-	if hand.Covers(roadCost) && s.roadsLeft(seat) > 0 {
+	if hand.covers(&roadCost) && s.roadsLeft(seat) > 0 {
 		m.add(BuildRoad, s.roadSpots(seat).Len())
 	}
-	if hand.Covers(settlementCost) && s.Settlements[seat].Len() < MaxSettlements {
+	if hand.covers(&settlementCost) && s.Settlements[seat].Len() < MaxSettlements {
 		m.settlements = s.settlementSpots(seat)
 		m.add(BuildSettlement, m.settlements.Len())
 	}
-	if hand.Covers(cityCost) && s.Cities[seat].Len() < MaxCities {
+	if hand.covers(&cityCost) && s.Cities[seat].Len() < MaxCities {
 		m.add(BuildCity, s.Settlements[seat].Len())
 	}
-	if hand.Covers(devCost) && s.Deck > 0 {
+	if hand.covers(&devCost) && s.Deck > 0 {
 		m.add(BuyDev, 1)
 	}
 }
@@ -148,8 +149,9 @@ func (s *State) listRobberies(m *menu) {
 }
 
 func (s *State) listBankTrades(m *menu) {
-	for r, n := range s.Hands[m.seat] {
-		if n >= s.Rate(m.seat, board.Resource(r)) {
+	hand := &s.Hands[m.seat]
+	for r, rate := range s.net.rates[m.seat] {
+		if hand[r] >= uint16(rate) {
 			m.giving |= 1 << r
 		}
 	}
@@ -173,14 +175,19 @@ func (s *State) countRoadworks(seat uint8) int {
 	return n
 }
 
-// pick returns the i-th action of a menu.
-func (s *State) pick(m *menu, i int) Action {
+// noIDs is an action without any id.
+var noIDs = Action{Vertex: board.None, Edges: [2]uint8{board.None, board.None}, Hex: board.None, Victim: board.None, To: board.None}
+
+// pick stores the i-th action of a menu in a. It has no result, because copying an
+// action that was just written is slow.
+func (s *State) pick(m *menu, i int, a *Action) {
 	t := Setup
 	for i >= int(m.count[t]) {
 		i -= int(m.count[t])
 		t++
 	}
-	a := Action{Type: t, Vertex: board.None, Edges: [2]uint8{board.None, board.None}, Hex: board.None, Victim: board.None, To: board.None}
+	*a = noIDs
+	a.Type = t
 	switch t {
 	case Setup:
 		a.Vertex, a.Edges[0] = nthPlacement(m.settlements, i)
@@ -204,7 +211,6 @@ func (s *State) pick(m *menu, i int) Action {
 	case BankTrade:
 		a.Give, a.Get = nthBankTrade(m.giving, i)
 	}
-	return a
 }
 
 // windfalls lists every choice of two cards.

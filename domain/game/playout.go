@@ -37,17 +37,24 @@ func (r *Rand) below(n int) int {
 // owes a decision. All these actions are equally likely. At least one seat must
 // owe a decision.
 func (s *State) RandomLegal(rng *Rand) (seat uint8, a Action) {
+	seat = s.randomLegal(rng, &a)
+	return seat, a
+}
+
+func (s *State) randomLegal(rng *Rand, a *Action) (seat uint8) {
 	kind, seats := s.owed()
 	seat = uint8(bits.TrailingZeros8(seats))
 	switch kind {
 	case KindDiscard:
-		return seat, Action{Type: Discard, Giving: randomDiscard(rng, s.Hands[seat], s.surplus(seat))}
+		*a = Action{Type: Discard, Giving: randomDiscard(rng, s.Hands[seat], s.surplus(seat))}
 	case KindTrade:
-		return seat, Action{Type: Respond, Accept: s.Hands[seat].Covers(s.Offer.Get) && rng.below(2) == 1}
+		*a = Action{Type: Respond, Accept: s.Hands[seat].Covers(s.Offer.Get) && rng.below(2) == 1}
+	default:
+		var m menu
+		s.list(&m, kind, seat)
+		s.pick(&m, rng.below(m.total), a)
 	}
-	var m menu
-	s.list(&m, kind, seat)
-	return seat, s.pick(&m, rng.below(m.total))
+	return seat
 }
 
 // randomDiscard draws n cards to discard. All choices are equally likely. It draws a
@@ -79,6 +86,7 @@ func randomDiscard(rng *Rand, hand Cards, n int) Cards {
 // Playout plays s to its end with random legal actions, without offers to other
 // seats, and returns the number of actions. It allocates nothing.
 func Playout(s *State, rng *Rand) (actions int) {
+	var a Action
 	for {
 		for c, more := s.Next(); more; c, more = s.Next() {
 			s.Apply(c)
@@ -86,7 +94,8 @@ func Playout(s *State, rng *Rand) (actions int) {
 		if s.Over {
 			return actions
 		}
-		s.Act(s.RandomLegal(rng))
+		seat := s.randomLegal(rng, &a)
+		s.act(seat, &a)
 		actions++
 	}
 }

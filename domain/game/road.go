@@ -36,10 +36,9 @@ func bothWays(roads board.EdgeSet, stops board.VertexSet, head, tail uint8) uint
 	if stops.Has(head) {
 		return longest
 	}
-	for i, e := range board.VertexEdges[head] {
-		if e != board.None && roads.Has(e) {
-			longest = max(longest, 1+bothWays(roads.Without(e), stops, board.VertexVertices[head][i], tail))
-		}
+	for next := roads.Intersect(board.VertexEdgeSet[head]); !next.Empty(); next = next.Rest() {
+		e := next.First()
+		longest = max(longest, 1+bothWays(roads.Without(e), stops, otherEnd(e, head), tail))
 	}
 	return longest
 }
@@ -50,12 +49,17 @@ func oneWay(roads board.EdgeSet, stops board.VertexSet, from uint8) uint8 {
 		return 0
 	}
 	longest := uint8(0)
-	for i, e := range board.VertexEdges[from] {
-		if e != board.None && roads.Has(e) {
-			longest = max(longest, 1+oneWay(roads.Without(e), stops, board.VertexVertices[from][i]))
-		}
+	for next := roads.Intersect(board.VertexEdgeSet[from]); !next.Empty(); next = next.Rest() {
+		e := next.First()
+		longest = max(longest, 1+oneWay(roads.Without(e), stops, otherEnd(e, from)))
 	}
 	return longest
+}
+
+// otherEnd returns the vertex at the other end of an edge.
+func otherEnd(e, vertex uint8) uint8 {
+	ends := &board.EdgeVertices[e]
+	return ends[0] ^ ends[1] ^ vertex
 }
 
 // The method rightful() returns the seat that should hold an award, or board.None. The

@@ -33,8 +33,12 @@ func (r *Request) AppendJSON(b []byte) []byte {
 func (v *View) AppendJSON(b []byte) []byte {
 	b = appendInt(b, `{"seat":`, v.Seat)
 	b = v.Common.appendFields(b)
-	b = appendList(b, `,"board":{"hexes":`, v.Board.Hexes, appendHex)
-	b = appendList(b, `,"ports":`, v.Board.Ports, appendPort)
+	b = append(b, `,"board":`...)
+	if v.boardJSON != nil {
+		b = append(b, v.boardJSON...)
+	} else {
+		b = v.Board.appendFixed(b)
+	}
 	b = appendInt(b, `,"bandit":`, v.Board.Bandit)
 	b = appendCounts(b, `},"hand":`, v.Hand)
 	b = appendList(b, `,"devCards":`, v.DevCards, appendString)
@@ -98,6 +102,12 @@ func (c Counts) appendJSON(b []byte) []byte {
 		b = strconv.AppendUint(b, uint64(n), 10)
 	}
 	return append(b, '}')
+}
+
+// appendFixed appends the part that never changes during a match.
+func (d *BoardData) appendFixed(b []byte) []byte {
+	b = appendList(b, `{"hexes":`, d.Hexes, appendHex)
+	return appendList(b, `,"ports":`, d.Ports, appendPort)
 }
 
 func appendHex(b []byte, h Hex) []byte {

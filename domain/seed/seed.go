@@ -109,11 +109,10 @@ const drawsPerBlock = sha256.Size / 4
 // must be above zero. Always call the methods of a stream with the same seed
 // and purpose.
 func (st *Stream) Uniform(s *Seed, p Purpose, n uint32) uint32 {
-	limit := -(-n % n) // 2³² − (2³² mod n), modulo 2³²: 0 if n divides 2³²
 	for {
 		draw := st.Draw(s, p)
-		if limit == 0 || draw < limit {
-			return draw % n
+		if rest := draw % n; draw-rest <= -n { // the n draws from draw-rest on are all below 2³²
+			return rest
 		}
 	}
 }

@@ -19,7 +19,11 @@ type Reader struct {
 }
 
 // New returns a Reader for text, which must contain exactly one JSON value.
-func New(text []byte) *Reader { return &Reader{text: string(text), err: check(text)} }
+func New(text []byte) *Reader {
+	r := &Reader{text: string(text)}
+	r.err = check(r.text)
+	return r
+}
 
 // Part returns a Reader for a value that Raw returned.
 func Part(raw string) *Reader { return &Reader{text: raw} }

@@ -8,7 +8,6 @@
 package strictjson
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,13 +36,13 @@ type DuplicateKeyError string
 func (e DuplicateKeyError) Error() string { return fmt.Sprintf("the key %q is given twice", string(e)) }
 
 // check returns an error if text is not exactly one JSON value.
-func check(text []byte) error {
+func check(text string) error {
 	switch {
-	case !utf8.Valid(text):
+	case !utf8.ValidString(text):
 		return ErrNotUTF8
-	case json.Valid(text):
+	case valid(text):
 		return nil
-	case len(bytes.TrimSpace(text)) == 0:
+	case len(strings.TrimSpace(text)) == 0:
 		return ErrEmpty
 	default:
 		return ErrSyntax

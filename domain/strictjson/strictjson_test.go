@@ -2,9 +2,11 @@ package strictjson_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -44,6 +46,33 @@ func TestParse(t *testing.T) {
 	}
 	_, err := strictjson.Parse([]byte(`{"\ud800":"\ud800"}`), strictjson.Options{MaxDepth: 4, HalfPairs: true})
 	require.NoError(t, err)
+}
+
+// The syntax is exactly that of encoding/json, also after the change of one byte.
+func TestSyntax(t *testing.T) {
+	deep := func(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
+	texts := []string{
+		" [ 0 , -0.0 , 12.5e3 , 1E-2 , 9e+10 ] ", "{\"a\" : { } ,\"b\":[ ],\n\"\\u00Af\":\t\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\uD83d\\uDe00\"}\r", "[true,false,null]", "-1", `"é"`,
+		deep(10_000), deep(10_001),
+	}
+	check := func(text string) {
+		err := strictjson.New([]byte(text)).Err()
+		require.Equal(t, utf8.ValidString(text) && json.Valid([]byte(text)), err == nil, "%q", text)
+	}
+	for _, text := range texts {
+		check(text)
+		if len(text) > 1000 {
+			continue
+		}
+		for i := range text {
+			check(text[:i])
+			check(text[:i] + text[i+1:])
+			for c := range 256 {
+				check(text[:i] + string(rune(c)) + text[i+1:])
+				check(text[:i] + string([]byte{byte(c)}) + text[i:])
+			}
+		}
+	}
 }
 
 // The time to read an object grows only linearly with its number of keys.
@@ -119,15 +148,16 @@ func TestObjectsHaveTheirFields(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, text := range []string{`{"a":[1,{"b":"\u0000"}]}`, `[[[[[`, `{"a":1,"\u0061":1}`, `"\ud800"`, "\xff", ` [ ] `} {
+	for _, text := range []string{`{"a":[1,{"b":"\u0000"}]}`, `[[[[[`, `{"a":1,"\u0061":1}`, `"\ud800"`, "\xff", ` [ ] `, `{"a":-1.5E+3,"b":[true,false,null,0]}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		v, err := strictjson.Parse(text, strictjson.Options{MaxDepth: 8})
+		isJSON := !errors.Is(err, strictjson.ErrNotUTF8) && !errors.Is(err, strictjson.ErrEmpty) && !errors.Is(err, strictjson.ErrSyntax)
+		require.Equal(t, utf8.Valid(text) && json.Valid(text), isJSON)
 		if err != nil {
 			return
 		}
-		require.True(t, json.Valid(text))
 		var plain any
 		if json.Unmarshal(text, &plain) != nil {
 			return // a number is out of range

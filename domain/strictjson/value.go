@@ -37,10 +37,10 @@ type Options struct {
 // Parse reads exactly one value. If text is not JSON, the error is ErrEmpty,
 // ErrNotUTF8 or ErrSyntax.
 func Parse(text []byte, o Options) (Value, error) {
-	if err := check(text); err != nil {
+	p := parser{Reader: Reader{text: string(text)}, options: o}
+	if err := check(p.text); err != nil {
 		return Value{}, err
 	}
-	p := parser{Reader: Reader{text: string(text)}, options: o}
 	v := p.value(0)
 	return v, p.err
 }

@@ -57,16 +57,14 @@ func withArenaOn(ctx context.Context, node, dir string, f func(a *arena) error, 
 	begun := time.Now()
 	return withProcess(ctx, append(flags, more...), a.readAddresses, func(pid int) (err error) {
 		a.pid = pid
+		if err := a.await(ctx, "/health", nil); err != nil {
+			return err
+		}
+		a.startSeconds = time.Since(begun).Seconds()
 		if a.log, err = logs.Open(ctx, "the arena's log", a.node, slog.New(slog.DiscardHandler)); err != nil {
 			return err
 		}
-		return errors.Join(inOrder(
-			func() error { return a.await(ctx, "/health", nil) },
-			func() error {
-				a.startSeconds = time.Since(begun).Seconds()
-				return f(a)
-			},
-		), a.log.Close())
+		return errors.Join(f(a), a.log.Close())
 	})
 }
 

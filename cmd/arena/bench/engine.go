@@ -18,9 +18,10 @@ import (
 )
 
 // engineCmd implements `arena bench engine`. It plays random games on one core,
-// with 4 seats and every legal action except offers to other seats.
+// with 4 seats and every legal action except offers to other seats. It also tries
+// actions as a search does, and builds views.
 type engineCmd struct {
-	Seconds float64 `default:"3" help:"how long to play"`
+	Seconds float64 `default:"3" help:"how long to play, and how long to search"`
 	Games   int     `help:"play this many games instead"`
 }
 
@@ -32,6 +33,7 @@ type engineReport struct {
 	StepsPerGame     float64        `json:"stepsPerGame"` // actions that answered decisions
 	EndReasons       map[string]int `json:"endReasons"`   // number of games by end reason
 	AllocsPerAction  float64        `json:"allocsPerAction"`
+	SearchPerSecond  float64        `json:"searchPerSecond"` // copies of a state, each with one action played
 	ViewMicros       float64        `json:"viewMicros"`
 }
 
@@ -41,7 +43,9 @@ func (c engineCmd) measure(ctx context.Context, _ string, _ *progress.Display) (
 	if c.Games < 0 || c.Games == 0 && c.Seconds <= 0 {
 		return nil, errors.New("--games or --seconds must be above zero")
 	}
-	r := playRandomly(c.Games, time.Duration(c.Seconds*float64(time.Second)))
+	limit := time.Duration(c.Seconds * float64(time.Second))
+	r := playRandomly(c.Games, limit)
+	r.SearchPerSecond = searchRate(limit)
 	var err error
 	r.ViewMicros, err = viewMicros(ctx)
 	return r, err
@@ -78,6 +82,56 @@ func playRandomly(games int, limit time.Duration) engineReport {
 		r.EndReasons[game.EndReason(reason).String()] = n
 	}
 	return r
+}
+
+// parent is a state in which a search tries each legal action of a seat.
+type parent struct {
+	state   game.State
+	seat    uint8
+	actions []game.Action
+}
+
+// searchRate returns how many actions a search can try per second. To try an action, it
+// copies the state, and plays the action with its consequences.
+func searchRate(limit time.Duration) float64 {
+	list := parents()
+	tried, start := 0, time.Now()
+	for tried == 0 || time.Since(start) < limit {
+		for i := range list {
+			p := &list[i]
+			for _, a := range p.actions {
+				child := p.state
+				child.Act(p.seat, a)
+				for c, more := child.Next(); more; c, more = child.Next() {
+					child.Apply(c)
+				}
+			}
+			tried += len(p.actions)
+		}
+	}
+	return perSecond(tried, time.Since(start))
+}
+
+// parents returns states from random games. It takes one state out of 50, so that the
+// states are from different games and phases.
+func parents() []parent {
+	const states, apart = 256, 50
+	list, rng := make([]parent, 0, states), game.NewRand(2)
+	var s game.State
+	for step := 0; len(list) < states; step++ {
+		if step == 0 || s.Over {
+			s = game.New(randomSeed(&rng), game.MaxSeats)
+		}
+		seat, a := s.RandomLegal(&rng)
+		if step%apart == 0 {
+			list = append(list, parent{s, seat, s.Legal(nil, seat)})
+		}
+		s.Act(seat, a)
+		for c, more := s.Next(); more; c, more = s.Next() {
+			s.Apply(c)
+		}
+	}
+	return list
 }
 
 func randomSeed(rng *game.Rand) (s seed.Seed) {
@@ -121,6 +175,7 @@ turns/game    %12.1f
 steps/game    %12.1f
 ends          %s
 allocs/action %12.6f
+search/s      %12.0f copies of a state, each with one action
 view          %12.2f µs to build and encode
-`, r.Games, r.GamesPerSecond, r.ActionsPerSecond, r.TurnsPerGame, r.StepsPerGame, strings.Join(ends, ", "), r.AllocsPerAction, r.ViewMicros)
+`, r.Games, r.GamesPerSecond, r.ActionsPerSecond, r.TurnsPerGame, r.StepsPerGame, strings.Join(ends, ", "), r.AllocsPerAction, r.SearchPerSecond, r.ViewMicros)
 }

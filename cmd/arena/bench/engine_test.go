@@ -16,12 +16,13 @@ func TestEnginePrintsOneObject(t *testing.T) {
 	var report map[string]any
 	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
 	for _, key := range []string{
-		"gamesPerSecond", "actionsPerSecond", "turnsPerGame", "endReasons", "allocsPerAction", "viewMicros", "stepsPerGame",
+		"gamesPerSecond", "actionsPerSecond", "turnsPerGame", "endReasons", "allocsPerAction", "viewMicros", "stepsPerGame", "searchPerSecond",
 	} {
 		require.Contains(t, report, key)
 	}
 	require.InDelta(t, 50, report["games"], 0)
 	require.Positive(t, report["viewMicros"])
+	require.Positive(t, report["searchPerSecond"])
 }
 
 func TestEnginePrintsForPeople(t *testing.T) {

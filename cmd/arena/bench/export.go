@@ -61,7 +61,7 @@ func (c exportCmd) measure(ctx context.Context, dir string, p *progress.Display)
 	r := &exportReport{Tables: c.Tables, Matches: c.Tables * c.Matches}
 	return r, withNode(ctx, filepath.Join(dir, "node"), func(n *logs.Embedded) error {
 		return inOrder(
-			timed(&r.PlaySeconds, time.Second, func() error { return r.play(ctx, n.Log, c.Mode, p) }),
+			timed(&r.PlaySeconds, time.Second, func() error { return playMatches(ctx, n.Log, c.Mode, r.Tables, r.Matches, p) }),
 			timed(&r.ReadAllSecs, time.Second, into(&r.Events, func() (int, error) { return count(n.Log.ReadAll(ctx, 0, eventstore.ReadOptions{}), nil) })),
 			timed(&r.SubscribeSecs, time.Second, func() error { return r.subscribe(ctx, n.Log) }),
 			func() error { return r.export(ctx, n.Log, filepath.Join(dir, export.Parquet), export.Parquet, p) },
@@ -82,12 +82,12 @@ const playAtOnce = 250
 // as soon as its table may play again.
 var pace = map[string]time.Duration{ladder.Standard: 340 * time.Second, ladder.Parley: time.Hour}
 
-// play plays whole matches, the same number at each table, and rates them. As in a
-// real arena, the events of different matches are interleaved in the log.
-func (r *exportReport) play(ctx context.Context, log eventstore.Log, mode string, p *progress.Display) error {
-	s := newSimulation(log, mode, r.Tables)
+// playMatches plays whole matches, the same number at each table, and rates them. As in
+// a real arena, the events of different matches are interleaved in the log.
+func playMatches(ctx context.Context, log eventstore.Log, mode string, tables, total int, p *progress.Display) error {
+	s := newSimulation(log, mode, tables)
 	now := time.Date(2026, 9, 6, 0, 0, 0, 0, time.UTC)
-	for played := 0; played < r.Matches; now = now.Add(pace[mode]) {
+	for played := 0; played < total; now = now.Add(pace[mode]) {
 		matches, err := s.seat(ctx, now)
 		if err != nil {
 			return err
@@ -101,7 +101,7 @@ func (r *exportReport) play(ctx context.Context, log eventstore.Log, mode string
 			}
 		}
 		played += len(matches)
-		p.Show("playing matches", uint64(played), uint64(r.Matches))
+		p.Show("playing matches", uint64(played), uint64(total))
 	}
 	return nil
 }

@@ -34,6 +34,7 @@ type playReport struct {
 	Share              latency `json:"share"`              // the arena's share of a decision: from a bot's answer to the next request of the match
 	AppendsPerSecond   float64 `json:"appendsPerSecond"`   // of all arenas
 	CPUMsPerDecision   float64 `json:"cpuMsPerDecision"`   // of all arenas, with the node
+	IdleMB             float64 `json:"idleMB"`             // resident memory of an arena without matches
 	MatchKB            float64 `json:"matchKB"`            // resident memory of all arenas, per running match
 }
 
@@ -136,6 +137,7 @@ func (b *playBench) run(ctx context.Context, p *progress.Display) error {
 	r.DecisionsPerSecond = perSecond(got.Decisions, took)
 	r.AppendsPerSecond = (after.appends - before.appends) / took.Seconds()
 	r.CPUMsPerDecision = 1000 * (after.cpu - before.cpu) / float64(max(1, got.Decisions))
+	r.IdleMB = idle.memoryMB / float64(len(b.arenas))
 	r.MatchKB = 1024 * (after.memoryMB - idle.memoryMB) / float64(max(1, got.Running))
 	r.Timeouts, err = b.timeouts(ctx)
 	return err
