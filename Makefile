@@ -68,8 +68,8 @@ test: deps ## run all tests
 	@$(GO) run ./cmd/runtests -first "$(SLOW)"
 
 .PHONY: flakes
-flakes: deps ## look for flaky tests: run all tests FLAKES times (default 20) in random order, under different loads (LOAD: none, busy, both)
-	@$(GO) run ./cmd/runtests -first "$(SLOW)" -race "$(RACE)" -rounds $${FLAKES:-20} -load $${LOAD:-both}
+flakes: deps ## look for flaky tests: run all tests FLAKES times (default 20) in random order, under different loads (LOAD: none, busy, both); RESULTS=FILE continues an interrupted hunt
+	@$(GO) run ./cmd/runtests -first "$(SLOW)" -race "$(RACE)" -rounds $${FLAKES:-20} -load $${LOAD:-both} $${RESULTS:+-results "$$RESULTS"}
 
 .PHONY: simulate
 simulate: ## play SEEDS simulated histories (default 100) from the seed FROM (default 1) in JOBS processes (default: one per core)
