@@ -44,7 +44,9 @@ func (c *Client) Append(ctx context.Context, id eventstore.StreamID, expected ev
 		if err == nil {
 			c.world.Step("%s appends %s to %s@%d", c.process, types(events), id, appended.Revision)
 			for _, e := range events {
-				c.world.detail("%s: %s %s", id, e.Data, e.Metadata)
+				if c.world.detailed() {
+					c.world.Step("%s: %s %s", id, e.Data, e.Metadata)
+				}
 			}
 		} else {
 			c.world.Step("%s fails to append %s to %s: %v", c.process, types(events), id, err)
