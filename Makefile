@@ -74,9 +74,7 @@ flakes: deps ## look for flaky tests: run all tests FLAKES times (default 20) in
 .PHONY: simulate
 simulate: ## play SEEDS simulated histories (default 100) from the seed FROM (default 1) in JOBS processes (default: one per core)
 	@$(GO) test -c -o bin/simulate.test ./cmd/arena
-	@jobs=$${JOBS:-$$(nproc)}; seeds=$${SEEDS:-100}; [ $$seeds -ge $$jobs ] || jobs=$$seeds; each=$$(( seeds / jobs )); \
-	seq 0 $$(( jobs - 1 )) | GOMAXPROCS=1 xargs -P $$jobs -I @ sh -c \
-		'cd cmd/arena && ARENA_SIMULATE_SEEDS='$$each' ARENA_SIMULATE_FROM=$$(( '$${FROM:-1}' + @ * '$$each' )) ../../bin/simulate.test -test.timeout 0 -test.v -test.run "^TestSimulatedHistories$$"'
+	@cd cmd/arena && ARENA_SIMULATE_SEEDS=$${SEEDS:-100} ARENA_SIMULATE_FROM=$${FROM:-1} ARENA_SIMULATE_JOBS=$${JOBS:-} ../../bin/simulate.test -test.timeout 0 -test.v -test.run '^TestSimulatedHistories$$'
 
 .PHONY: screenshots
 screenshots: deps ## write a picture of each page, at three widths and in both themes, into screenshots/
