@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"runtime/pprof"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"hexarena/adapters/lease"
 	"hexarena/cmd/arena/listen"
+	"hexarena/eventstore"
 	"hexarena/projections"
 )
 
@@ -48,6 +50,7 @@ func (a *arena) run(ctx context.Context) error {
 		g.Go(labeled(models, part, func(ctx context.Context) error { background(ctx); return nil }))
 	}
 	g.Go(func() error { return a.watchNode(ctx) })
+	g.Go(func() error { return releaseMemory(ctx) })
 	g.Go(labeled(ctx, "serve", a.serveUpToDate))
 	g.Go(labeled(ctx, "signed log", func(ctx context.Context) error { return unlessStopped(ctx, a.signedLog.catchUp(ctx)) }))
 	g.Go(func() error { return listen.Serve(a.admin, a.listeners.admin) })
@@ -75,6 +78,24 @@ func labeled(ctx context.Context, part string, f func(context.Context) error) fu
 		return err
 	}
 }
+
+// releaseMemory returns unused memory to the operating system while the arena is idle.
+// Because of gcPercent, an idle arena would keep five times the memory that it needs.
+func releaseMemory(ctx context.Context) error {
+	var before, now debug.GCStats
+	for eventstore.Sleep(ctx, idleTime) == nil {
+		debug.ReadGCStats(&now)
+		if now.NumGC == before.NumGC {
+			debug.FreeOSMemory() // counts as one collection
+			now.NumGC++
+		}
+		before.NumGC = now.NumGC
+	}
+	return nil
+}
+
+// An arena is idle if it does not need the garbage collector for so long.
+const idleTime = 15 * time.Second
 
 // watchNode returns an error, which stops the arena, when the embedded node can no
 // longer write.
