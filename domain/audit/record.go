@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"hexarena/domain/beacon"
@@ -152,24 +153,34 @@ func readRound(r *strictjson.Reader) *beacon.Round {
 // readReplay reads the events up to the first invalid one. It describes the invalid
 // event in r.flaw, and skips the rest.
 func (r *Record) readReplay(in *strictjson.Reader) {
+	known := knownActions{}
 	in.Array(func() {
 		raw := in.Raw()
 		if in.Err() != nil || r.flaw != nil {
 			return
 		}
-		one := strictjson.Part(raw)
 		before := ""
 		if n := len(r.events); n > 0 {
 			before = r.events[n-1].at
 		}
-		e := readEvent(one, before)
-		e.raw = raw
-		if one.Err() != nil {
-			r.flaw = &Difference{Check: CheckRecord, Seq: len(r.events) + 1, Log: shorten(raw), Follows: "an event as docs/audit.md defines it: " + one.Err().Error()}
+		e := event{seat: nobody, raw: raw}
+		if err := in.Within(raw, func() { e.read(in, before, known) }); err != nil {
+			r.flaw = &Difference{Check: CheckRecord, Seq: len(r.events) + 1, Log: shorten(raw), Follows: "an event as docs/audit.md defines it: " + err.Error()}
 			return
 		}
 		r.events = append(r.events, e)
 	})
+}
+
+// validAfter reports whether a time has the format match.TimeFormat. The parameter
+// before is a valid time or empty. If both are in the same second, only the milliseconds
+// have to be checked, which is fast.
+func validAfter(before, text string) bool {
+	const second = len("2006-01-02T15:04:05.")
+	if before != "" && len(text) == len(before) && text[:second] == before[:second] {
+		return text[len(text)-1] == 'Z' && strings.Trim(text[second:len(text)-1], "0123456789") == ""
+	}
+	return validTime(text)
 }
 
 // validTime reports whether a time has exactly the format match.TimeFormat.

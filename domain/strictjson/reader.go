@@ -25,8 +25,16 @@ func New(text []byte) *Reader {
 	return r
 }
 
-// Part returns a Reader for a value that Raw returned.
-func Part(raw string) *Reader { return &Reader{text: raw} }
+// Within lets f read a value that Raw returned, and returns the error. After that, the
+// Reader continues where it was. An error in the value is not an error of the Reader.
+func (r *Reader) Within(raw string, f func()) error {
+	outer := *r
+	r.text, r.at, r.err = raw, 0, nil
+	f()
+	err := r.err
+	*r = outer
+	return err
+}
 
 // Err returns the first error.
 func (r *Reader) Err() error { return r.err }
