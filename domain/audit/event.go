@@ -53,17 +53,26 @@ func seatOrNobody(seat *int) int {
 // read reads an event of a replay. Unknown fields are errors, because the audit cannot
 // check their values. The parameter before is the time of the previous event, which is
 // already known to be valid. It is empty for the first event.
-func (e *event) read(r *strictjson.Reader, before string, known knownActions) {
-	var data string
+func (e *event) read(r *strictjson.Reader, before string, known *knownActions) {
+	read := func() { e.data = readData(r, e.kind, e.seat, known) }
+	var data, kind string
+	var seat int
+	var err error
 	r.Object(need("seq", &e.seq), need("at", &e.at), need("kind", &e.kind), may("seat", &e.seat),
-		need("data", func() { data = r.Raw() }))
+		need("data", func() {
+			kind, seat = e.kind, e.seat
+			data, err = r.Try(read)
+		}))
 	if r.Err() != nil {
 		return
 	}
 	if !validAfter(before, e.at) {
 		r.Fail("at is %q, which is not a time in the format %s", e.at, match.TimeFormat)
 	}
-	if err := r.Within(data, func() { e.data = readData(r, e.kind, e.seat, known) }); err != nil {
+	if kind != e.kind || seat != e.seat { // the kind or the seat came after the data
+		err = r.Within(data, read)
+	}
+	if err != nil {
 		r.Fail("data: %w", err)
 	}
 }
@@ -72,7 +81,7 @@ func need(name string, into any) strictjson.Field { return strictjson.Need(name,
 
 func may(name string, into any) strictjson.Field { return strictjson.May(name, into) }
 
-func readData(r *strictjson.Reader, kind string, seat int, known knownActions) match.Event {
+func readData(r *strictjson.Reader, kind string, seat int, known *knownActions) match.Event {
 	switch kind {
 	case "board":
 		return readBoard(r)

@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"hexarena/domain/game"
 	"hexarena/domain/match"
@@ -22,27 +23,39 @@ type parsedAction struct {
 	whole  bool  // whether the action has only the fields of its schema
 }
 
-// knownActions holds the actions of a match that were already read, by their JSON. Most
-// actions of a match occur several times, such as the end of a turn.
+// knownActions holds actions that were already read, by their JSON. Most actions occur
+// many times, such as the end of a turn.
 type knownActions map[actionText]parsedAction
+
+// These limits bound the memory of knownActions.
+const (
+	maxKnown      = 10_000
+	maxKnownBytes = 100
+)
 
 type actionText struct {
 	kind game.Kind
 	raw  string
 }
 
-func (k knownActions) read(kind game.Kind, raw string) parsedAction {
-	a, known := k[actionText{kind, raw}]
-	if !known {
-		a.raw = json.RawMessage(raw)
-		a.answer, a.err = match.ReadAction(kind, a.raw)
-		a.whole = a.err == nil && sameText(a.raw, a.answer.Sent)
-		k[actionText{kind, raw}] = a
+func (k *knownActions) read(kind game.Kind, raw string) parsedAction {
+	a, known := (*k)[actionText{kind, raw}]
+	if known {
+		return a
+	}
+	a.raw = json.RawMessage(raw)
+	a.answer, a.err = match.ReadAction(kind, a.raw)
+	a.whole = a.err == nil && sameText(a.raw, a.answer.Sent)
+	if *k == nil {
+		*k = knownActions{}
+	}
+	if len(*k) < maxKnown && len(raw) <= maxKnownBytes {
+		(*k)[actionText{kind, strings.Clone(raw)}] = a // a copy, because raw shares the memory of its record
 	}
 	return a
 }
 
-func readAction(r *strictjson.Reader, seat int, known knownActions) *played {
+func readAction(r *strictjson.Reader, seat int, known *knownActions) *played {
 	d, action := &played{ActionPlayed: match.ActionPlayed{Seat: seat}}, ""
 	r.Object(need("decision", &d.Decision), need("kind", &d.Kind), need("action", func() { action = r.Raw() }),
 		need("default", &d.Default), need("elapsedMs", func() {

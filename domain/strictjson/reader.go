@@ -25,6 +25,19 @@ func New(text []byte) *Reader {
 	return r
 }
 
+// Try lets f read the next value, and returns the value's text. If f fails, Try skips the
+// value and returns the error, which is then not an error of the Reader.
+func (r *Reader) Try(f func()) (raw string, err error) {
+	r.next()
+	from := r.at
+	f()
+	if err = r.err; err != nil {
+		r.at, r.err = from, nil
+		r.skip()
+	}
+	return r.text[from:r.at], err
+}
+
 // Within lets f read a value that Raw returned, and returns the error. After that, the
 // Reader continues where it was. An error in the value is not an error of the Reader.
 func (r *Reader) Within(raw string, f func()) error {
