@@ -108,7 +108,7 @@ bench-more: build ## measure read models, exports, API responses, the cost of ea
 
 .PHONY: soak
 soak: build ## run the long tests: 50 kills, outages, disk faults, 20,000 connections, hostile callers, ten million events
-	@ARENA_SOAK=1 $(GO) test -count=1 -timeout 60m -run 'Soak' ./...
+	@ARENA_SOAK=1 $(GO) test -count=1 -timeout 150m -run 'Soak' ./...
 	@./bin/arena bench growth
 
 .PHONY: audit-long

@@ -24,6 +24,8 @@ type Metadata struct {
 	Schema      int       `json:"schema"`
 	At          time.Time `json:"at"`                     // time of the event on the writer's clock; UTC, milliseconds
 	PlayedMs    *int64    `json:"playedMs,omitempty"`     // playing time so far; only in match events
+	Turns       int       `json:"turns,omitempty"`        // turns of the match; only with the event that ends it, like the next field
+	OpeningPips []int     `json:"openingPips,omitempty"`  // for each seat, the pips of its two settlements of the setup
 	UsedMs      []int64   `json:"usedMs,omitempty"`       // time that each seat has used so far; only in match events
 	RedialMs    []int64   `json:"redialMs,omitempty"`     // time spent redialing each seat in the batch that this append settles; absent if no seat was redialed
 	FailedDials []int     `json:"failedDials,omitempty"`  // for each seat, how many of its latest decisions in a row had no successful dial; absent if all are 0
@@ -35,29 +37,39 @@ type Metadata struct {
 // and rounds the time down to milliseconds, so that DecodeMetadata returns the
 // same time.
 func Encode(e Typed, m Metadata) (Event, error) {
-	m.Schema = SchemaVersion
-	m.At = m.At.UTC().Truncate(time.Millisecond)
-	data, err := json.Marshal(e)
+	encoded, err := EncodeAll([]Typed{e}, m)
 	if err != nil {
-		return Event{}, fmt.Errorf("encode %s: %w", e.EventType(), err)
+		return Event{}, err
 	}
-	meta, err := json.Marshal(m)
-	if err != nil {
-		return Event{}, fmt.Errorf("encode metadata of %s: %w", e.EventType(), err)
-	}
-	return Event{ID: uuid.New(), Type: e.EventType(), Data: data, Metadata: meta}, nil
+	return encoded[0], nil
 }
 
-// EncodeAll encodes events with the same metadata.
+// EncodeAll encodes events with the same metadata. They share its memory.
 func EncodeAll[E Typed](events []E, m Metadata) ([]Event, error) {
+	m.Schema = SchemaVersion
+	m.At = m.At.UTC().Truncate(time.Millisecond)
+	meta, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode metadata: %w", err)
+	}
 	encoded := make([]Event, len(events))
 	for i, e := range events {
-		var err error
-		if encoded[i], err = Encode(e, m); err != nil {
-			return nil, err
+		data, err := encode(e)
+		if err != nil {
+			return nil, fmt.Errorf("encode %s: %w", e.EventType(), err)
 		}
+		encoded[i] = Event{ID: uuid.New(), Type: e.EventType(), Data: data, Metadata: meta}
 	}
 	return encoded, nil
+}
+
+// encode returns the JSON of an event. An event of a frequent type encodes itself, which
+// is faster.
+func encode(e Typed) ([]byte, error) {
+	if fast, ok := e.(interface{ AppendJSON(b []byte) []byte }); ok {
+		return fast.AppendJSON(nil), nil
+	}
+	return json.Marshal(e)
 }
 
 // DecodeMetadata returns the metadata of a stored event. An unknown schema

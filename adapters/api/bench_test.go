@@ -66,6 +66,10 @@ func (nobody) History(string) (api.BotHistory, bool, error)         { return api
 func (nobody) BySeat(string) ([]leaderboard.SeatTally, error)       { return nil, nil }
 func (nobody) ByVersion(string) ([]leaderboard.VersionTally, error) { return nil, nil }
 func (nobody) Results(string, int) []leaderboard.SeatTally          { return nil }
+func (nobody) ByOpening(string) ([]leaderboard.OpeningTally, error) { return nil, nil }
+func (nobody) ByLength(string) ([]leaderboard.LengthTally, error)   { return nil, nil }
+func (nobody) Openings(string, int) []leaderboard.OpeningTally      { return nil }
+func (nobody) Lengths(string, int) []leaderboard.LengthTally        { return nil }
 
 func (nobody) Version() (uint64, error) { return 0, nil }
 

@@ -26,9 +26,14 @@ type Leaderboard interface {
 	// version of the bot's program.
 	BySeat(botID string) ([]leaderboard.SeatTally, error)
 	ByVersion(botID string) ([]leaderboard.VersionTally, error)
+	ByOpening(botID string) ([]leaderboard.OpeningTally, error)
+	ByLength(botID string) ([]leaderboard.LengthTally, error)
 	// Results counts a mode's placements by seat, in completed matches with a number of
-	// players.
+	// players. Openings counts them by the pips of the opening, and Lengths counts the
+	// matches by the number of turns.
 	Results(mode string, players int) []leaderboard.SeatTally
+	Openings(mode string, players int) []leaderboard.OpeningTally
+	Lengths(mode string, players int) []leaderboard.LengthTally
 	// History returns the history of a bot, even if the bot was removed. ok is
 	// false if the bot has never begun a match.
 	History(botID string) (h BotHistory, ok bool, err error)

@@ -32,7 +32,11 @@ type matchesQuery struct {
 	Mode   string `query:"mode" enum:"standard,parley"`
 	Status string `query:"status" enum:"running,completed,aborted"`
 	Bot    string `query:"bot" minLength:"1" doc:"Return only matches of this bot."`
+	Rival  string `query:"rival" minLength:"1" doc:"Return only matches in which this bot played against the bot in the parameter bot."`
+	From   string `query:"from" minLength:"1" format:"date" doc:"Return only matches that started on this day (UTC) or later."`
+	To     string `query:"to" minLength:"1" format:"date" doc:"Return only matches that started on this day (UTC) or earlier."`
 	Before string `query:"before" minLength:"1" doc:"Return only matches older than the match with this id."`
+	After  string `query:"after" minLength:"1" doc:"Return only matches newer than the match with this id, the oldest first. Cannot be used with before."`
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" doc:"The maximum number of matches. The default is 50."`
 }
 
@@ -69,17 +73,44 @@ const framesTime = 2 * time.Second
 const defaultPage = 50
 
 func (s *Server) listMatches(_ *call, in *matchesQuery) (out rest.Matches, err error) {
+	if err := in.check(); err != nil {
+		return out, err
+	}
 	page, next, known, err := s.Matches.List(matches.Query{
-		Mode: in.Mode, Status: in.Status, BotID: in.Bot, Before: in.Before, Limit: cmp.Or(in.Limit, defaultPage),
+		Mode: in.Mode, Status: in.Status, BotID: in.Bot, RivalID: in.Rival, From: in.From, To: in.To,
+		Before: in.Before, After: in.After, Limit: cmp.Or(in.Limit, defaultPage),
 	})
 	if err == nil && !known {
-		err = problem.InvalidQuery("before", "must be the id of a match")
+		field := "before"
+		if in.After != "" {
+			field = "after"
+		}
+		err = problem.InvalidQuery(field, "must be the id of a match")
 	}
 	out.Matches = page
 	if next != "" {
 		out.Next = &next
 	}
 	return out, err
+}
+
+// The method check() returns an error if the parameters do not fit together, or if a day is
+// not valid.
+func (in *matchesQuery) check() error {
+	for name, day := range map[string]string{"from": in.From, "to": in.To} {
+		if _, err := time.Parse(time.DateOnly, day); day != "" && err != nil {
+			return problem.InvalidQuery(name, "must be a day, such as 2026-09-06")
+		}
+	}
+	switch {
+	case in.Rival != "" && in.Bot == "":
+		return problem.InvalidQuery("rival", "needs the parameter bot")
+	case in.Rival != "" && in.Rival == in.Bot:
+		return problem.InvalidQuery("rival", "must be another bot")
+	case in.After != "" && in.Before != "":
+		return problem.InvalidQuery("after", "cannot be used with before")
+	}
+	return nil
 }
 
 func (s *Server) getMatch(c *call, in *matchPath) (out maybeEncoded[rest.Match], err error) {

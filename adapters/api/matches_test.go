@@ -85,6 +85,15 @@ func TestMatchListQueries(t *testing.T) {
 		"before=" + s.aborted.MatchID:          ids(s.three, s.four),
 		"before=" + s.four.MatchID:             ids(),
 		"before=" + s.unrated.MatchID + "&mode=standard": ids(s.aborted, s.four),
+		"after=" + s.four.MatchID + "&limit=200":         ids(s.three, s.aborted, s.unrated, s.unvoid, s.running),
+		"after=" + s.four.MatchID + "&status=running":    ids(s.unrated, s.unvoid, s.running),
+		"after=" + s.running.MatchID:                     ids(),
+		"from=" + day(s.four) + "&to=" + day(s.running):  ids(s.running, s.unvoid, s.unrated, s.aborted, s.three, s.four),
+		"from=2100-01-01":                                ids(),
+		"to=2000-01-01":                                  ids(),
+		"bot=" + s.bots[0] + "&rival=nobody":             ids(),
+		"bot=" + s.bots[0] + "&rival=" + s.bots[3]:       both(s, s.bots[0], s.bots[3]),
+		"bot=" + s.bots[3] + "&rival=" + s.bots[0]:       both(s, s.bots[0], s.bots[3]),
 	} {
 		got, next := s.listed("/matches?" + query)
 		require.Equal(t, want, got, query)
@@ -101,10 +110,29 @@ func TestMatchListQueries(t *testing.T) {
 	for query, field := range map[string]string{
 		"limit=0": "limit", "limit=201": "limit", "limit=-1": "limit", "limit=ten": "limit", "limit=": "limit", "limit=1.0": "limit",
 		"mode=blitz": "mode", "mode=": "mode", "status=over": "status", "bot=": "bot", "before=": "before", "before=nothing": "before",
-		"before=" + s.seated.MatchID: "before", "before=" + s.bots[0]: "before", "after=1": "after", "limit=1&limit=1": "limit",
+		"before=" + s.seated.MatchID: "before", "before=" + s.bots[0]: "before", "after=1": "after", "after=": "after", "after=" + s.seated.MatchID: "after",
+		"after=" + s.four.MatchID + "&before=" + s.four.MatchID: "after", "rival=" + s.bots[0]: "rival", "rival=&bot=" + s.bots[0]: "rival", "bot=x&rival=x": "rival",
+		"from=": "from", "from=today": "from", "to=2026-02-30": "to", "to=2026-09-06T12:00:00Z": "to", "limit=1&limit=1": "limit",
 	} {
 		s.get("/matches?"+query).is(http.StatusUnprocessableEntity, "invalid").names(field)
 	}
+}
+
+// The function day() returns the day on which a match started.
+func day(g *arenatest.Game) string { return g.Times[0].UTC().Format(time.DateOnly) }
+
+// The function both() returns the ids of the started matches of two bots, newest first.
+func both(s *spectated, a, b string) []string {
+	list := []string{}
+	for _, g := range []*arenatest.Game{s.running, s.unvoid, s.unrated, s.aborted, s.three, s.four} {
+		plays := func(bot string) bool {
+			return slices.ContainsFunc(g.Bots, func(e ladder.Entrant) bool { return e.BotID == bot })
+		}
+		if plays(a) && plays(b) {
+			list = append(list, g.MatchID)
+		}
+	}
+	return list
 }
 
 // A response from /matches contains 50 matches by default.
@@ -455,7 +483,7 @@ func TestReadsAreDescribed(t *testing.T) {
 	document := a.anyone().do(http.MethodGet, "/openapi.json", nil).is(http.StatusOK).json
 	schemas := document["components"].(map[string]any)["schemas"].(map[string]any)
 	for path, parameters := range map[string][]any{
-		"/matches": {"mode", "status", "bot", "before", "limit"}, "/matches/{id}": {"id"}, "/matches/{id}/frames": {"id", "after", "limit", "seat"}, "/leaderboard": {"mode", "at"}, "/bots/{id}/history": {"id", "aborted", "version"},
+		"/matches": {"mode", "status", "bot", "rival", "from", "to", "before", "after", "limit"}, "/matches/{id}": {"id"}, "/matches/{id}/frames": {"id", "after", "limit", "seat"}, "/leaderboard": {"mode", "at"}, "/bots/{id}/history": {"id", "aborted", "version"},
 	} {
 		get := document["paths"].(map[string]any)[path].(map[string]any)["get"].(map[string]any)
 		var names []any

@@ -71,6 +71,26 @@ func (r *readSide) Results(mode string, players int) []leaderboard.SeatTally {
 	return r.board.Results(mode, players)
 }
 
+// ByOpening implements api.Leaderboard.
+func (r *readSide) ByOpening(botID string) ([]leaderboard.OpeningTally, error) {
+	return r.board.ByOpening(botID)
+}
+
+// ByLength implements api.Leaderboard.
+func (r *readSide) ByLength(botID string) ([]leaderboard.LengthTally, error) {
+	return r.board.ByLength(botID)
+}
+
+// Openings implements api.Leaderboard.
+func (r *readSide) Openings(mode string, players int) []leaderboard.OpeningTally {
+	return r.board.Openings(mode, players)
+}
+
+// Lengths implements api.Leaderboard.
+func (r *readSide) Lengths(mode string, players int) []leaderboard.LengthTally {
+	return r.board.Lengths(mode, players)
+}
+
 // RowsAt implements api.Leaderboard.
 func (r *readSide) RowsAt(mode string, at time.Time) ([]leaderboard.Row, error) {
 	return r.board.RowsAt(mode, at, r.names)

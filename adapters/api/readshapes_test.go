@@ -43,7 +43,10 @@ func summary(status string) map[string]shape {
 		fields["reason"] = oneOf("wall_clock", "operator", "beacon")
 	}
 	if status != "running" {
-		fields["seats"] = listOf(object(seatFacts(status)), 3, 4)
+		fields["seats"], fields["turns"] = listOf(object(seatFacts(status)), 3, 4), integer(1, 1<<10)
+	}
+	if status == "completed" {
+		fields["scores"] = listOf(integer(2, 20), 3, 4)
 	}
 	return fields
 }
@@ -174,7 +177,7 @@ var publicView = map[string]shape{
 // frameList returns the shape of a response from /frames. The parameter more contains
 // the additional fields for responses that show hands.
 func frameList(whole bool, more map[string]shape) shape {
-	frame := with(with(publicView, map[string]shape{"seq": integer(1, 1<<20), "event": event(whole)}), more)
+	frame := with(with(publicView, map[string]shape{"seq": integer(1, 1<<20), "event": event(whole), "owed": listOf(seat, 0, 1, 2, 3, 4)}), more)
 	return object(map[string]shape{
 		"matchId": id, "board": object(map[string]shape{"hexes": hexes, "ports": ports}), "frames": list(object(frame)),
 	})

@@ -114,7 +114,7 @@ func (p *botStatisticsPath) find(c *call) error {
 }
 
 func (s *Server) getBotStatistics(_ *call, in *botStatisticsPath) (rest.BotStatistics, error) {
-	out := rest.BotStatistics{BotID: in.ID, Versions: []rest.VersionResults{}}
+	out := rest.BotStatistics{BotID: in.ID, Versions: []rest.VersionResults{}, Lengths: []rest.LengthResults{}}
 	seats, err := s.Leaderboard.BySeat(in.ID)
 	if err != nil {
 		return out, err
@@ -123,6 +123,18 @@ func (s *Server) getBotStatistics(_ *call, in *botStatisticsPath) (rest.BotStati
 	versions, err := s.Leaderboard.ByVersion(in.ID)
 	for _, v := range versions {
 		out.Versions = append(out.Versions, rest.VersionResults{Version: v.Version, Results: rest.NewResults(v.Places)})
+	}
+	if err != nil {
+		return out, err
+	}
+	openings, err := s.Leaderboard.ByOpening(in.ID)
+	if err != nil {
+		return out, err
+	}
+	out.Openings = openingResults(openings)
+	lengths, err := s.Leaderboard.ByLength(in.ID)
+	for _, l := range lengths {
+		out.Lengths = append(out.Lengths, rest.LengthResults{From: l.From, To: l.To, Results: rest.NewResults(l.Places)})
 	}
 	return out, err
 }
@@ -142,10 +154,25 @@ func (p *ladderPath) find(*call) error {
 func (s *Server) getLadderStatistics(_ *call, in *ladderPath) (rest.LadderStatistics, error) {
 	out := rest.LadderStatistics{Mode: in.Mode}
 	for players := 3; players <= 4; players++ {
-		out.Tables = append(out.Tables, rest.TableResults{Players: players, Seats: seatResults(s.Leaderboard.Results(in.Mode, players))})
+		table := rest.TableResults{
+			Players: players, Seats: seatResults(s.Leaderboard.Results(in.Mode, players)),
+			Openings: openingResults(s.Leaderboard.Openings(in.Mode, players)), Lengths: []rest.LengthCount{},
+		}
+		for _, l := range s.Leaderboard.Lengths(in.Mode, players) {
+			table.Lengths = append(table.Lengths, rest.LengthCount{From: l.From, To: l.To, Matches: l.Matches})
+		}
+		out.Tables = append(out.Tables, table)
 	}
 	_, err := s.Leaderboard.Version() // fails if the read model has stopped
 	return out, err
+}
+
+func openingResults(tallies []leaderboard.OpeningTally) []rest.OpeningResults {
+	list := make([]rest.OpeningResults, 0, len(tallies))
+	for _, t := range tallies {
+		list = append(list, rest.OpeningResults{Pips: t.Pips, Results: rest.NewResults(t.Places)})
+	}
+	return list
 }
 
 func seatResults(tallies []leaderboard.SeatTally) []rest.SeatResults {

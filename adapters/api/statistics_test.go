@@ -9,6 +9,7 @@ import (
 
 	"hexarena/adapters/rest"
 	"hexarena/domain/stats"
+	"hexarena/projections/arenatest"
 	"hexarena/projections/frames"
 )
 
@@ -122,4 +123,48 @@ func TestResultsBySeat(t *testing.T) {
 	require.Equal(t, byBot, byLadder)
 	s.get("/ladder/chess/statistics").is(http.StatusNotFound, "not_found")
 	s.get("/bots/none/statistics").is(http.StatusNotFound, "not_found")
+}
+
+// Openings and lengths follow from the statistics of the matches.
+func TestResultsByOpeningAndLength(t *testing.T) {
+	s := newSpectated(t)
+	tables := map[string]rest.LadderStatistics{}
+	for _, mode := range []string{"standard", "parley"} {
+		var l rest.LadderStatistics
+		require.NoError(t, json.Unmarshal(s.get("/ladder/"+mode+"/statistics").is(http.StatusOK).body, &l))
+		tables[mode] = l
+	}
+	for _, g := range []*arenatest.Game{s.three, s.four} { // the only rated match of each table size
+		var of rest.MatchStatistics
+		require.NoError(t, json.Unmarshal(s.get("/matches/"+g.MatchID+"/statistics").is(http.StatusOK).body, &of))
+		turns := int(g.State.Game.Turn)
+		games := 0
+		for seat, p := range g.State.Started.Seats {
+			pips := 0
+			for _, place := range of.Seats[seat].Opening {
+				pips += place.Pips
+			}
+			var bot rest.BotStatistics
+			require.NoError(t, json.Unmarshal(s.get("/bots/"+p.BotID+"/statistics").is(http.StatusOK).body, &bot))
+			require.Len(t, bot.Openings, 1)
+			require.Equal(t, pips, bot.Openings[0].Pips)
+			require.Equal(t, bot.Seats[0].Results, bot.Openings[0].Results)
+			require.Len(t, bot.Lengths, 1)
+			require.Equal(t, bot.Seats[0].Results, bot.Lengths[0].Results)
+			require.True(t, bot.Lengths[0].From <= turns && turns <= bot.Lengths[0].To && bot.Lengths[0].To == bot.Lengths[0].From+19, "%+v, %d turns", bot.Lengths[0], turns)
+		}
+		for _, table := range tables[g.Mode].Tables {
+			if table.Players != len(g.Bots) {
+				require.Empty(t, table.Openings)
+				require.Empty(t, table.Lengths)
+				continue
+			}
+			for _, o := range table.Openings {
+				games += o.Games
+			}
+			require.Equal(t, table.Players, games)
+			require.Len(t, table.Lengths, 1)
+			require.Equal(t, 1, table.Lengths[0].Matches)
+		}
+	}
 }

@@ -47,6 +47,14 @@ func (stopped) ByVersion(string) ([]leaderboard.VersionTally, error) { return ni
 
 func (stopped) Results(string, int) []leaderboard.SeatTally { return nil }
 
+func (stopped) ByOpening(string) ([]leaderboard.OpeningTally, error) { return nil, errStopped }
+
+func (stopped) ByLength(string) ([]leaderboard.LengthTally, error) { return nil, errStopped }
+
+func (stopped) Openings(string, int) []leaderboard.OpeningTally { return nil }
+
+func (stopped) Lengths(string, int) []leaderboard.LengthTally { return nil }
+
 func (stopped) Waiting(context.Context, string) (int, error) { return 0, errStopped }
 
 func (stopped) Places(context.Context, string, []ladder.Candidate) ([]api.Place, error) {

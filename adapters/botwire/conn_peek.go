@@ -4,27 +4,12 @@ package botwire
 
 import "syscall"
 
-// Read waits until there is something to read, and then reads. While Read waits,
-// new bytes stay in the kernel and the reader is idle.
-func (c *conn) Read(p []byte) (int, error) {
-	c.idle.enter()
-	// If this call fails because the connection is closed or a deadline has passed, the
-	// Read below fails too.
-	_ = c.raw.Read(func(fd uintptr) bool { return !c.nothingToRead(fd) })
-	c.idle.leave()
-	n, err := c.Conn.Read(p)
-	if err != nil && c.reset.Load() {
-		err = syscall.ECONNRESET
-	}
-	return n, err
-}
-
 // The method drained() reports whether the reader has passed on every byte that the
 // socket has received. If not, call the method again once the channel next is closed.
 func (c *conn) drained() (ok bool, next <-chan struct{}) {
 	return c.idle.drained(func() bool {
 		empty := true
-		err := c.raw.Control(func(fd uintptr) { empty = c.nothingToRead(fd) })
+		err := c.control(func(fd uintptr) { empty = c.nothingToRead(fd) })
 		return err != nil || empty
 	})
 }

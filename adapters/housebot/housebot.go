@@ -182,7 +182,10 @@ func (s *server) reply(ctx context.Context, conn *websocket.Conn, player *Player
 }
 
 // Player plays one match for a house bot, without a socket.
-type Player struct{ strategy strategy }
+type Player struct {
+	strategy strategy
+	requests match.RequestScanner
+}
 
 // NewPlayer returns a player that decides like the house bot with the given name, which
 // must be in Names. The seed and the match id determine the player's random choices.
@@ -196,7 +199,7 @@ func NewPlayer(name string, seed uint64, matchID string) (*Player, error) {
 func newPlayer(name string, seed uint64, matchID string) *Player {
 	hash := fnv.New64a()
 	_, _ = io.WriteString(hash, matchID) // never fails
-	return &Player{strategies[name](rand.New(rand.NewPCG(seed, hash.Sum64())))}
+	return &Player{strategy: strategies[name](rand.New(rand.NewPCG(seed, hash.Sum64())))}
 }
 
 // Answer takes a frame with a request, and returns the frame with the answer.
@@ -206,7 +209,7 @@ func (p *Player) Answer(frame []byte) ([]byte, error) {
 }
 
 func (p *Player) answer(frame []byte) (req match.Request, answer []byte, err error) {
-	req, ok := match.ScanRequest(frame)
+	req, ok := p.requests.Scan(frame)
 	if !ok {
 		req = match.Request{}
 		if err := json.Unmarshal(frame, &req); err != nil {

@@ -1,7 +1,6 @@
 package housebot
 
 import (
-	"cmp"
 	"slices"
 
 	"hexarena/domain/board"
@@ -17,17 +16,30 @@ var costs = map[game.Type]game.Cards{
 	game.BuyDev:          {board.Wool: 1, board.Grain: 1, board.Ore: 1},
 }
 
-// table is a player's view of a game, with indexes of the towns and roads.
+// table is a player's view of a game, with indexes of the hexes, towns and roads.
 type table struct {
 	*match.View
+	yields  [board.Hexes]yield
 	towns   [board.Vertices]*match.Town
 	roads   [board.Edges]*match.Road
 	mine    struct{ roads, settlements, cities int }
 	blocked board.VertexSet // vertices on or next to a town
 }
 
+// yield says which cards a hex produces. The desert has no pips.
+type yield struct {
+	resource board.Resource
+	pips     int // of 36 rolls, how many produce
+}
+
 func read(v *match.View) *table {
 	t := &table{View: v}
+	for i, h := range v.Board.Hexes {
+		if h.Token != nil {
+			t.yields[i].resource, _ = board.ParseResource(h.Resource)
+			t.yields[i].pips = 6 - abs(7-*h.Token)
+		}
+	}
 	for i, town := range v.Towns {
 		t.towns[town.Vertex] = &v.Towns[i]
 		t.blocked = t.blocked.With(uint8(town.Vertex)) | board.NeighbourSet[town.Vertex]
@@ -112,13 +124,10 @@ func (t *table) reaches(v uint8) bool {
 // vertex, both in total and for each resource.
 func (t *table) pips(v uint8) (total int, by [board.Resources]int) {
 	for _, h := range board.VertexHexes[v] {
-		if h == board.None || t.Board.Hexes[h].Token == nil {
-			continue
+		if h != board.None {
+			by[t.yields[h].resource] += t.yields[h].pips
+			total += t.yields[h].pips
 		}
-		r, _ := board.ParseResource(t.Board.Hexes[h].Resource)
-		n := 6 - abs(7-*t.Board.Hexes[h].Token)
-		by[r] += n
-		total += n
 	}
 	return total, by
 }
@@ -190,8 +199,8 @@ func (t *table) banditMove() (hex, victim uint8) {
 // and harm to the viewer lowers it. The result victim is one of the rivals at
 // the hex: the one with the most cards. If there are none, it is board.None.
 func (t *table) harm(h uint8) (score int, victim uint8) {
-	token := t.Board.Hexes[h].Token
-	if token == nil {
+	pips := t.yields[h].pips
+	if pips == 0 {
 		return 0, board.None
 	}
 	most, victim := -1, board.None
@@ -202,7 +211,7 @@ func (t *table) harm(h uint8) (score int, victim uint8) {
 		case town.Seat == t.Seat:
 			score -= 40
 		default:
-			score += (6 - abs(7-*token)) * (1 + t.Scores[town.Seat])
+			score += pips * (1 + t.Scores[town.Seat])
 			if cards := t.HandCounts[town.Seat]; cards > most {
 				most, victim = cards, uint8(town.Seat)
 			}
@@ -253,7 +262,13 @@ func around(v uint8) []uint8 {
 // The function highest() returns the option with the highest score. If several options
 // have that score, it returns the first of them.
 func highest(options []uint8, score func(uint8) int) uint8 {
-	return slices.MaxFunc(options, func(a, b uint8) int { return cmp.Compare(score(a), score(b)) })
+	best, most := options[0], score(options[0])
+	for _, o := range options[1:] {
+		if n := score(o); n > most {
+			best, most = o, n
+		}
+	}
+	return best
 }
 
 func abs(n int) int { return max(n, -n) }

@@ -51,13 +51,14 @@ func signalAfter(ctx context.Context, c chan struct{}) {
 	}
 }
 
-// playMine reads the assignments before the ladders, so that the ladders include all
-// matches of the assignments.
+// playMine reads the ladders, and passes the matches that are assigned to this process then
+// to the referee. If they are assigned while it reads, the ladders may not include them yet,
+// but playAssigned calls it again.
 func (m *Members) playMine(ctx context.Context) error {
 	m.mu.Lock()
-	assigned, referee := m.assigned, m.referee
+	mine := m.assigned.Matches(m.o.Member)
 	m.mu.Unlock()
-	if len(assigned.Matches(m.o.Member)) == 0 {
+	if len(mine) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTime)
@@ -66,9 +67,11 @@ func (m *Members) playMine(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	m.mu.Lock() // so that no match that begins now has just been assigned to another member
+	defer m.mu.Unlock()
 	for _, s := range unfinished {
-		if assigned.MemberOf(s.MatchID) == m.o.Member {
-			referee.Play(s)
+		if m.assigned.MemberOf(s.MatchID) == m.o.Member {
+			m.referee.Play(s)
 		}
 	}
 	return nil
@@ -90,11 +93,47 @@ func (m *Members) Watch(ctx context.Context, assign func(context.Context) error)
 	}
 }
 
+// moveMatches moves the matches of members that are gone or have left, until ctx ends. All
+// members do this at the same time. The first one stores the assignments, and the others
+// then find that nothing has to change. The new assignments keep the lease of those before.
+// So they do not replace the assignments of a process that has just begun to seat.
+func (m *Members) moveMatches(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.move:
+		}
+		if !m.someoneIsGone() {
+			continue
+		}
+		if err := m.divide(ctx, func(before arena.Assignments) uint64 { return before.Generation }, allNew); err != nil && ctx.Err() == nil {
+			m.o.Logger.Warn("could not move the matches of a member that is gone; retrying", "error", err)
+			signalAfter(ctx, m.move)
+		}
+	}
+}
+
+// allNew holds back all matches that are not assigned yet.
+func allNew(ladder.Seating) bool { return true }
+
+// someoneIsGone reports whether matches are assigned to a member that is gone.
+func (m *Members) someoneIsGone() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.ContainsFunc(m.assigned.Members(), func(id string) bool { return id != m.o.Member && m.others[id] == nil })
+}
+
 // Assign divides the unfinished matches among the members. It stores new assignments
 // only if a match gets another member. generation is the lease under which this process
 // seats. If holdsBack returns true for a match that is not assigned yet, the match waits
 // for a later call.
 func (m *Members) Assign(ctx context.Context, generation uint64, holdsBack func(ladder.Seating) bool) error {
+	return m.divide(ctx, func(arena.Assignments) uint64 { return generation }, holdsBack)
+}
+
+// divide assigns the matches under a lease, which may depend on the assignments before.
+func (m *Members) divide(ctx context.Context, lease func(before arena.Assignments) uint64, holdsBack func(ladder.Seating) bool) error {
 	if err := m.assigning.Acquire(ctx, 1); err != nil {
 		return fmt.Errorf("wait for another assignment: %w", err)
 	}
@@ -103,14 +142,14 @@ func (m *Members) Assign(ctx context.Context, generation uint64, holdsBack func(
 		if err := m.mayTakePart(); err != nil {
 			return err
 		}
-		err := m.tryToAssign(ctx, generation, holdsBack)
+		err := m.tryToDivide(ctx, lease, holdsBack)
 		if !eventstore.IsWrongVersion(err) || try == assignTries {
 			return err
 		}
 	}
 }
 
-func (m *Members) tryToAssign(ctx context.Context, generation uint64, holdsBack func(ladder.Seating) bool) error {
+func (m *Members) tryToDivide(ctx context.Context, lease func(before arena.Assignments) uint64, holdsBack func(ladder.Seating) bool) error {
 	before, expected, err := m.currentAssignments(ctx)
 	if err != nil {
 		return err
@@ -132,7 +171,7 @@ func (m *Members) tryToAssign(ctx context.Context, generation uint64, holdsBack 
 	m.unfinished = unfinished
 	alive := m.alive()
 	m.mu.Unlock()
-	events, err := before.Assign(generation, alive, unfinished)
+	events, err := before.Assign(lease(before), alive, unfinished)
 	if err != nil {
 		return err
 	}
@@ -143,19 +182,20 @@ func (m *Members) tryToAssign(ctx context.Context, generation uint64, holdsBack 
 	return m.storeAssignments(ctx, expected, events[0])
 }
 
-// confirmGone reads the last event of each member that has unfinished matches and that
-// this process considers gone. The member is alive if the event is a heartbeat that has
-// not reached this process yet. For example, this process may have just started.
+// confirmGone reads the last event of each member that has unfinished matches, but that
+// this process considers gone or without their seed keys. The event may be a heartbeat that
+// has not reached this process yet. For example, this process may have just started.
 func (m *Members) confirmGone(ctx context.Context, a arena.Assignments, unfinished []arena.Unfinished) error {
-	gone := map[string]bool{}
+	unfit := map[string]bool{}
 	m.mu.Lock()
 	for _, u := range unfinished {
-		if id := a.MemberOf(u.ID); id != "" && m.others[id] == nil {
-			gone[id] = true
+		id := a.MemberOf(u.ID)
+		if other := m.others[id]; id != "" && (other == nil || !slices.Contains(other.SeedKeys, u.SeedKey)) {
+			unfit[id] = true
 		}
 	}
 	m.mu.Unlock()
-	for id := range gone {
+	for id := range unfit {
 		if err := m.readMember(ctx, id); err != nil {
 			return err
 		}

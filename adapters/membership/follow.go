@@ -93,9 +93,9 @@ func (m *Members) readMembers(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, other := range m.others {
-		other.at, other.missed = time.Now(), 0
+		other.at = time.Now()
 	}
-	signal(m.assign)
+	m.membersChanged()
 	return nil
 }
 
@@ -176,7 +176,7 @@ func (m *Members) applySeen(seen arena.Member) {
 		m.o.Logger.Info("a member is here", "member", seen.Member, "host", seen.Host, "maxMatches", seen.MaxMatches)
 	}
 	if before == nil || !slices.Equal(before.SeedKeys, seen.SeedKeys) {
-		signal(m.assign) // perhaps it can play matches that nobody could play before
+		m.membersChanged() // perhaps it can play matches that nobody could play before
 	}
 }
 
@@ -186,7 +186,7 @@ func (m *Members) applyLeft(seen arena.Member) {
 	}
 	m.o.Logger.Info("a member has left", "member", seen.Member)
 	delete(m.others, seen.Member)
-	signal(m.assign)
+	m.membersChanged()
 }
 
 // applyAssignments takes over newer assignments. It stops the matches that another
@@ -214,6 +214,6 @@ func (m *Members) applyAssignments(r eventstore.Recorded) error {
 		}
 	}
 	signal(m.play)
-	signal(m.assign)
+	m.membersChanged()
 	return nil
 }

@@ -3,6 +3,7 @@ package membership
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"hexarena/domain/arena"
@@ -20,10 +21,6 @@ func (m *Members) beat(ctx context.Context) {
 		if err == nil {
 			err = m.sendHeartbeat(ctx, start)
 		}
-		next := start.Add(beatEvery)
-		if err != nil {
-			next = time.Now().Add(retryAfter)
-		}
 		if failing != (err != nil) && ctx.Err() == nil {
 			failing = err != nil
 			if failing {
@@ -32,10 +29,54 @@ func (m *Members) beat(ctx context.Context) {
 				m.o.Logger.Info("heartbeats are stored again")
 			}
 		}
-		if eventstore.Sleep(ctx, time.Until(next)) != nil {
+		if err != nil {
+			m.interrupt()
+			err = eventstore.Sleep(ctx, retryAfter)
+		} else {
+			err = m.awaitBeat(ctx, start)
+		}
+		if err != nil {
 			return
 		}
 	}
+}
+
+// awaitBeat waits until the next heartbeat is due. start is the start of the last one.
+func (m *Members) awaitBeat(ctx context.Context, start time.Time) error {
+	for {
+		wait := m.untilBeat(start)
+		if wait <= 0 {
+			return nil
+		}
+		if err := eventstore.Sleep(ctx, min(wait, lookEvery)); err != nil {
+			return err
+		}
+	}
+}
+
+// untilBeat returns the time until the next heartbeat. It is due at once if this process
+// takes more or fewer matches than it has announced, or has other seed keys. It is also
+// due as soon as it can show that another member is gone.
+func (m *Members) untilBeat(start time.Time) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e := m.myself(); e.MaxMatches != m.announced.MaxMatches || !slices.Equal(e.SeedKeys, m.announced.SeedKeys) {
+		return 0
+	}
+	next := start.Add(beatEvery)
+	for _, other := range m.others {
+		if due := other.at.Add(goneAfter); due.After(start) && due.Before(next) {
+			next = due
+		}
+	}
+	return time.Until(next)
+}
+
+// interrupt records that a heartbeat could not be stored.
+func (m *Members) interrupt() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.interrupted = true
 }
 
 // configureOnce makes a new stream of heartbeats keep only its last event.
@@ -90,7 +131,7 @@ func (m *Members) sendHeartbeat(ctx context.Context, start time.Time) error {
 		return err
 	}
 	m.mu.Lock()
-	m.pending, m.began = encoded.ID, start
+	m.pending, m.began, m.announced = encoded.ID, start, e
 	m.mu.Unlock()
 	attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), beatEvery) // so that no heartbeat is stored after Leave
 	defer cancel()
@@ -98,7 +139,9 @@ func (m *Members) sendHeartbeat(ctx context.Context, start time.Time) error {
 		return fmt.Errorf("append to %s: %w", m.stream(), err)
 	}
 	m.mu.Lock()
-	m.stored = start
+	if !m.unreturned.After(m.back) {
+		m.unreturned = start
+	}
 	m.mu.Unlock()
 	if m.gate.extend(start) {
 		return nil
@@ -127,40 +170,44 @@ func (m *Members) openGate(ctx context.Context, beat time.Time) error {
 	return nil
 }
 
-// replaceSilentSubscription ends the subscription if the last stored heartbeat has not
-// come back through it. The method follow() then subscribes again.
+// replaceSilentSubscription ends the subscription if a stored heartbeat has not come back
+// through it for beatEvery. The method follow() then subscribes again.
 func (m *Members) replaceSilentSubscription() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.stored.After(m.subscribed) && m.back.Before(m.stored) {
+	if m.unreturned.After(m.subscribed) && m.unreturned.After(m.back) && time.Since(m.unreturned) >= beatEvery {
 		m.o.Logger.Warn("the subscription to the members is silent; subscribing again")
 		m.resubscribe()
 	}
 }
 
 // cameBack records that a heartbeat of this process has come back through the
-// subscription. It counts the heartbeat for all other members. The caller must hold m.mu.
+// subscription. A member is gone if this heartbeat began goneAfter after the member's last
+// one arrived. The caller must hold m.mu.
 func (m *Members) cameBack(r eventstore.Recorded) {
 	if r.ID != m.pending {
 		return
 	}
 	m.own++
 	now := time.Now()
-	since := now.Sub(m.back)
-	m.back = now
+	interrupted := m.interrupted || now.Sub(m.back) > lateBeat
+	m.back, m.interrupted = now, false
 	for _, other := range m.others {
-		switch {
-		case since > lateBeat: // this process or the log was paused, so perhaps the others could not send heartbeats
-			other.at, other.missed = now, 0
-		case since >= beatEvery/2: // otherwise, it is a retry
-			other.missed++
+		if interrupted { // this process or the log was paused, so perhaps the others could not send heartbeats
+			other.at = now
 		}
-		if other.missed >= missedMost && m.began.Sub(other.at) >= gateTime {
+		if m.began.Sub(other.at) >= goneAfter {
 			delete(m.others, other.Member)
 			m.o.Logger.Warn("a member is gone", "member", other.Member, "host", other.Host)
-			signal(m.assign)
+			m.membersChanged()
 		}
 	}
+}
+
+// membersChanged wakes the methods that assign matches.
+func (m *Members) membersChanged() {
+	signal(m.assign)
+	signal(m.move)
 }
 
 // noticeTwin records a heartbeat of another start of a process with the same id. The

@@ -1,5 +1,5 @@
 // Package membership divides the matches among the processes that play on one log
-// (docs/adr/0052-processes-share-the-matches.md). Each of these processes is a member.
+// (docs/adr/0052-processes-share-the-matches.md and 0058-every-member-moves-matches.md). Each of these processes is a member.
 // It sends heartbeats, follows those of the others, and plays the matches that the
 // newest assignment gives to it. Create a [Members], pass [Members.Gate] to the referee,
 // call [Members.Run] while the process plays, and [Members.Leave] after that. The
@@ -28,9 +28,10 @@ import (
 
 const (
 	beatEvery  = 5 * time.Second
-	missedMost = 3                // a member is gone after this many heartbeats of the observer
-	gateTime   = 10 * time.Second // how long the gate stays open after the start of the last stored heartbeat
-	lateBeat   = 3 * beatEvery / 2
+	gateTime   = 8 * time.Second   // how long the gate stays open after the start of the last stored heartbeat
+	goneAfter  = gateTime          // a member is gone this long after its last heartbeat arrived; at least gateTime
+	lateBeat   = 3 * beatEvery / 2 // the longest time between two heartbeats of an observer that was not interrupted
+	lookEvery  = time.Second       // how often a process looks whether a heartbeat is due
 	retryAfter = time.Second
 )
 
@@ -61,21 +62,26 @@ type Options struct {
 // Members knows the processes that play, and which matches each of them plays. It is
 // safe for concurrent use.
 //
-// No process trusts the clock of another process. An observer counts its own
-// heartbeats: it considers a member gone if three of them have come back through its
-// subscription since the member's last heartbeat. While the log is unavailable, they do
-// not come back, so an outage is never mistaken for the end of a process. If the
-// observer's heartbeats were interrupted, it starts counting again.
+// No process trusts the clock of another process. An observer considers a member gone if
+// one of the observer's own heartbeats has come back through its subscription, and this
+// heartbeat began goneAfter after the member's last one arrived. The observer sends it as
+// soon as that time is over. While the log is unavailable, no heartbeat comes back, so an
+// outage is never mistaken for the end of a process. If the observer's heartbeats were
+// interrupted, it starts again.
 //
 // A member that was paused or cut off may be gone for the others without knowing it. So
 // its gate closes gateTime after the start of its last stored heartbeat. It opens the gate
 // again in three steps: it stores a heartbeat, it reads the assignments and stops the
 // matches that it has lost, and it stores the assignments again if it keeps matches.
 //
-// So no match moves while the gate of its member is open. The process that assigns reads
-// the assignments first, and then the last heartbeat of a member that it considers gone.
-// It appends at the revision that it has read. If the heartbeat is older than gateTime,
-// the gate is closed. If the gate opens after that, the revision has changed, and the
+// Every member moves the matches of members that are gone or have left. So a match does not
+// wait for the process that seats, which may be gone, too. New matches are assigned only by
+// the process that seats.
+//
+// No match moves while the gate of its member is open. The process that moves it reads the
+// assignments first, and then the last heartbeat of a member that it considers gone. It
+// appends at the revision that it has read. If the heartbeat is older than gateTime, the
+// gate is closed. If the gate opens after that, the revision has changed, and the
 // append fails. If the member appends to a match anyway, the match's revision protects the
 // match: the next member has claimed it.
 type Members struct {
@@ -85,6 +91,7 @@ type Members struct {
 	gate      *gate
 	play      chan struct{} // has a value if the matches of this process may have changed
 	assign    chan struct{} // has a value if the matches may have to be assigned again
+	move      chan struct{} // has a value if a member may have gone
 	handovers atomic.Uint64
 
 	assigning *semaphore.Weighted // held while matches are assigned; unlike with a mutex, a caller stops waiting when its context ends
@@ -98,12 +105,14 @@ type Members struct {
 	newest     eventstore.Recorded // the event that contains these assignments; without a type before the first one
 	unfinished []arena.Unfinished  // as Assign last read them
 
-	subscribed  time.Time // when the subscription began
-	resubscribe func()    // ends the subscription; never nil
-	pending     uuid.UUID // the newest heartbeat of this process
-	began       time.Time // the start of that heartbeat
-	stored      time.Time // the start of the newest stored heartbeat
-	back        time.Time // when a heartbeat last came back, or when the subscription began
+	subscribed  time.Time        // when the subscription began
+	resubscribe func()           // ends the subscription; never nil
+	announced   arena.MemberSeen // the newest heartbeat of this process
+	pending     uuid.UUID        // the id of that heartbeat
+	began       time.Time        // the start of that heartbeat
+	unreturned  time.Time        // the start of the first stored heartbeat that has not come back, if that is after back
+	back        time.Time        // when a heartbeat last came back, or when the subscription began
+	interrupted bool             // whether a heartbeat could not be stored since then
 
 	own    int         // how many heartbeats of this process have come back
 	twin   twin        // another process with the same id
@@ -114,9 +123,8 @@ type Members struct {
 // member is another process that plays.
 type member struct {
 	arena.MemberSeen
-	since  time.Time // when the first heartbeat of this start arrived
-	at     time.Time // when its last heartbeat arrived
-	missed int       // how many heartbeats of this process have come back since then
+	since time.Time // when the first heartbeat of this start arrived
+	at    time.Time // when its last heartbeat arrived, or later
 }
 
 // twin is another process with the id of this process, for example because the data folder
@@ -129,7 +137,7 @@ type twin struct {
 // New returns a Members that does not take part yet.
 func New(o Options) *Members {
 	return &Members{
-		o: o, start: newStart(time.Now()), since: time.Now(), gate: newGate(), play: make(chan struct{}, 1), assign: make(chan struct{}, 1),
+		o: o, start: newStart(time.Now()), since: time.Now(), gate: newGate(), play: make(chan struct{}, 1), assign: make(chan struct{}, 1), move: make(chan struct{}, 1),
 		assigning: semaphore.NewWeighted(1), others: map[string]*member{}, heard: map[string]eventstore.Recorded{}, resubscribe: func() {},
 	}
 }
@@ -195,8 +203,8 @@ func (m *Members) myself() arena.MemberSeen {
 	return e
 }
 
-// Run takes part until ctx ends: it sends heartbeats, follows the other members, and
-// passes the matches of this process to the referee. It retries while the log is
+// Run takes part until ctx ends: it sends heartbeats, follows the other members, moves the
+// matches of members that are gone, and passes the matches of this process to the referee. It retries while the log is
 // unavailable. It returns an error if another process with the same id started before
 // this one and is alive. The matches then belong to that process.
 func (m *Members) Run(ctx context.Context, r Referee) error {
@@ -206,7 +214,7 @@ func (m *Members) Run(ctx context.Context, r Referee) error {
 	m.referee, m.reject = r, reject
 	m.mu.Unlock()
 	var all sync.WaitGroup
-	for part, run := range map[string]func(context.Context){"members": m.follow, "heartbeats": m.beat, "assignments": m.playAssigned} {
+	for part, run := range map[string]func(context.Context){"members": m.follow, "heartbeats": m.beat, "assignments": m.playAssigned, "moves": m.moveMatches} {
 		all.Go(func() { pprof.Do(ctx, pprof.Labels("part", part), run) })
 	}
 	all.Wait()
@@ -230,7 +238,7 @@ func (m *Members) Forget() {
 }
 
 // Leave tells the other members that this process has stopped its matches. Call it after
-// Run has returned nil. After that, Assign gives the matches of this process to others.
+// Run has returned nil. After that, the others take over its matches, and so does Assign.
 func (m *Members) Leave(ctx context.Context) error {
 	m.gate.close()
 	m.mu.Lock()

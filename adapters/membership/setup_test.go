@@ -87,9 +87,10 @@ func (f *fixture) startOn(log eventstore.Log, id string, maxMatches int) *proces
 		Log: p.log, Member: id, Host: "host-" + id, MaxMatches: p.maxMatches, SeedKeys: p.seedKeys,
 		Retry: 30 * time.Second, Logger: slog.New(slog.NewTextHandler(&p.lines, nil)),
 		Unfinished: func(ctx context.Context) ([]ladder.Seating, error) {
+			err := p.log.fault(ctx)
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			return slices.Clone(f.unfinished), p.log.fault(ctx)
+			return slices.Clone(f.unfinished), err
 		},
 	})
 	ctx, cancel := context.WithCancel(f.t.Context())
@@ -190,7 +191,10 @@ type connection struct {
 	away   atomic.Bool // calls fail, and subscriptions wait
 	silent atomic.Bool // subscriptions that exist now deliver nothing anymore
 	frozen atomic.Pointer[chan struct{}]
+	assign atomic.Pointer[func()] // called before the next append of assignments
 }
+
+func (c *connection) beforeAssign(f func()) { c.assign.Store(&f) }
 
 // freeze makes each call last until the returned function is called, as if the process
 // were paused.
@@ -216,6 +220,11 @@ func (c *connection) fault(context.Context) error {
 func (c *connection) Append(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) (eventstore.Appended, error) {
 	if err := c.fault(ctx); err != nil {
 		return eventstore.Appended{}, err
+	}
+	if id == arena.AssignmentsStream {
+		if f := c.assign.Swap(nil); f != nil {
+			(*f)()
+		}
 	}
 	return c.Log.Append(ctx, id, expected, events...)
 }

@@ -162,11 +162,11 @@ func (p *run) awaitClaim(ctx context.Context) error {
 func (p *run) playBatches(ctx context.Context) error {
 	wall := time.Duration(p.state.Started.Deadlines.WallMs) * time.Millisecond
 	for !p.state.Over() {
-		events, err := p.nextEvents(ctx, wall-p.played)
+		after, events, err := p.nextEvents(ctx, wall-p.played)
 		if err != nil {
 			return err
 		}
-		if err := p.append(ctx, events); err != nil {
+		if err := p.store(ctx, events, after); err != nil {
 			return err
 		}
 		p.explain(events)
@@ -188,29 +188,34 @@ func (p *run) explain(events []match.Event) {
 }
 
 // nextEvents sends the open decisions to the bots, and returns the events that follow
-// from the outcomes. If an operator has ordered an abort, or if no time is left on the
-// wall clock, it returns the events of the abort.
-func (p *run) nextEvents(ctx context.Context, left time.Duration) ([]match.Event, error) {
+// from the outcomes, and the match after these events. If an operator has ordered an
+// abort, or if no time is left on the wall clock, it returns the events of the abort.
+func (p *run) nextEvents(ctx context.Context, left time.Duration) (match.Match, []match.Event, error) {
 	var order Order
 	if errors.As(context.Cause(p.ordered), &order) {
-		return p.abortBy(order)
+		return p.folded(p.abortBy(order))
 	}
 	if left <= 0 {
-		return p.state.Cancel(match.WallClock)
+		return p.folded(p.state.Cancel(match.WallClock))
 	}
 	outcomes, err := p.ask(ctx, p.clock.now()+left)
 	p.charge(outcomes)
 	switch {
 	case errors.Is(err, errWall):
-		return p.state.Cancel(match.WallClock)
+		return p.folded(p.state.Cancel(match.WallClock))
 	case errors.As(err, &order):
-		return p.abortBy(order)
+		return p.folded(p.abortBy(order))
 	case err != nil:
-		return nil, err
+		return match.Match{}, nil, err
 	}
-	events, err := p.state.Settle(outcomes)
+	after, events, err := p.state.Advance(outcomes)
 	p.why = p.state.Explain(outcomes, events)
-	return events, err
+	return after, events, err
+}
+
+// folded adds the match after the events to the results of a decision.
+func (p *run) folded(events []match.Event, err error) (match.Match, []match.Event, error) {
+	return match.EvolveAll(p.state, events), events, err
 }
 
 // charge adds the time of a batch to the clocks, and counts its failed dials. It adds

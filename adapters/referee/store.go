@@ -52,14 +52,22 @@ func (p *run) fold(r eventstore.Recorded) error {
 	return nil
 }
 
-// append stores events after the last folded event, and folds them too. While the log
-// is unavailable, append retries, and the match's clocks do not run. If another referee
-// has appended events, the error is errReplaced.
+// append stores events and folds them. See store.
 func (p *run) append(ctx context.Context, events []match.Event) error {
+	return p.store(ctx, events, match.EvolveAll(p.state, events))
+}
+
+// The method store() appends events after the last folded event. The match after these
+// events becomes the state. While the log is unavailable, the method retries, and the
+// match's clocks do not run. If another referee has appended events, the error is
+// errReplaced.
+func (p *run) store(ctx context.Context, events []match.Event, after match.Match) error {
 	if ctx.Err() != nil {
 		return errStopped
 	}
-	encoded, err := eventstore.EncodeAll(events, p.metadata())
+	meta := p.metadata()
+	meta.Turns, meta.OpeningPips = match.Closing(p.state, events)
+	encoded, err := eventstore.EncodeAll(events, meta)
 	if err != nil {
 		return err
 	}
@@ -75,9 +83,7 @@ func (p *run) append(ctx context.Context, events []match.Event) error {
 	if err != nil {
 		return err
 	}
-	for _, e := range events {
-		p.state = match.Evolve(p.state, e)
-	}
+	p.state = after
 	p.expected, p.last = eventstore.At(stored.Revision), encoded[len(encoded)-1].ID
 	p.redialed = nil
 	return nil

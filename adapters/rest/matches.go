@@ -10,7 +10,7 @@ import (
 // Matches is one page of the match list, newest first.
 type Matches struct {
 	Matches []MatchSummary `json:"matches" nullable:"false"`
-	Next    *string        `json:"next" doc:"Send this value as the parameter \"before\" to get the next (older) page; null on the last page."`
+	Next    *string        `json:"next" doc:"Send this value as the parameter \"before\" to get the next (older) page, or as \"after\" if you sent \"after\"; null on the last page."`
 }
 
 // Match is the record of a match: its summary, and the data that an auditor

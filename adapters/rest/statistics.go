@@ -49,14 +49,36 @@ type VersionResults struct {
 	Results
 }
 
-// BotStatistics are a bot's results by seat and by version.
+// OpeningResults are the results with openings of some pips.
+type OpeningResults struct {
+	Pips int `json:"pips" doc:"The pips of the two settlements of the setup, added up."`
+	Results
+}
+
+// LengthResults are a bot's results in matches of some length.
+type LengthResults struct {
+	From int `json:"from" doc:"The least number of turns."`
+	To   int `json:"to" doc:"The greatest number of turns."`
+	Results
+}
+
+// LengthCount counts the matches of some length.
+type LengthCount struct {
+	From    int `json:"from" doc:"The least number of turns."`
+	To      int `json:"to" doc:"The greatest number of turns."`
+	Matches int `json:"matches"`
+}
+
+// BotStatistics are a bot's results by seat, version, opening and length.
 type BotStatistics struct {
 	BotID    string           `json:"botId"`
 	Seats    []SeatResults    `json:"seats" nullable:"false" doc:"The seats at which the bot has played."`
 	Versions []VersionResults `json:"versions" nullable:"false" doc:"The latest 20 versions. The one that played last comes first."`
+	Openings []OpeningResults `json:"openings" nullable:"false" doc:"Only matches that ended on 2026-11-26 or later count."`
+	Lengths  []LengthResults  `json:"lengths" nullable:"false" doc:"Only matches that ended on 2026-11-26 or later count."`
 }
 
-// LadderStatistics are a ladder's results by seat.
+// LadderStatistics are a ladder's results by seat and opening, and the lengths of its matches.
 type LadderStatistics struct {
 	Mode   string         `json:"mode" enum:"standard,parley"`
 	Tables []TableResults `json:"tables" nullable:"false"`
@@ -64,6 +86,8 @@ type LadderStatistics struct {
 
 // TableResults are the results of the matches with a number of players.
 type TableResults struct {
-	Players int           `json:"players"`
-	Seats   []SeatResults `json:"seats" nullable:"false"`
+	Players  int              `json:"players"`
+	Seats    []SeatResults    `json:"seats" nullable:"false"`
+	Openings []OpeningResults `json:"openings" nullable:"false" doc:"Only matches that ended on 2026-11-26 or later count."`
+	Lengths  []LengthCount    `json:"lengths" nullable:"false" doc:"Only matches that ended on 2026-11-26 or later count."`
 }

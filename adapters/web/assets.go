@@ -13,6 +13,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 
 	"hexarena/adapters/rest/httpgzip"
 )
@@ -32,8 +33,9 @@ type assets struct {
 }
 
 type asset struct {
-	kind           string // content type
-	plain, gzipped []byte // gzipped is nil if it is not shorter than plain
+	kind    string // content type
+	plain   []byte
+	gzipped func() []byte // compresses plain at the first call; nil if that is not shorter
 }
 
 // The variable kinds maps file extensions to content types. The table of package mime
@@ -58,7 +60,7 @@ func newAssets() (*assets, error) {
 		if !ok {
 			return nil, fmt.Errorf("web: assets: %s: no content type is defined for %s files", name, path.Ext(name))
 		}
-		a.files[path.Base(name)] = asset{kind: kind, plain: content, gzipped: compressed(content)}
+		a.files[path.Base(name)] = asset{kind: kind, plain: content, gzipped: sync.OnceValue(func() []byte { return compressed(content) })}
 		fmt.Fprintf(sum, "%s\x00%d\x00", name, len(content))
 		sum.Write(content)
 	}
@@ -133,9 +135,11 @@ func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request, name string,
 		return
 	}
 	content := f.plain
-	if f.gzipped != nil && httpgzip.Accepted(r.Header) {
-		h.Set("Content-Encoding", "gzip")
-		content = f.gzipped
+	if httpgzip.Accepted(r.Header) {
+		if gzipped := f.gzipped(); gzipped != nil {
+			h.Set("Content-Encoding", "gzip")
+			content = gzipped
+		}
 	}
 	_, _ = w.Write(content) // fails only if the client is gone
 }

@@ -35,6 +35,7 @@ type botData struct {
 	Met                   int // how many bots this bot has played against; Rivals lists only the most frequent
 	Thinking              *thinking
 	Running               []summary
+	Newest                []summary // at most one match
 	Matches               []summary
 	Status, Before        string // Matches lists only matches with this status that are older than the match Before
 	Next                  *string
@@ -42,6 +43,12 @@ type botData struct {
 
 // Statuses lists the filters of matches.
 func (botData) Statuses() []string { return []string{"running", "completed", "aborted"} }
+
+// Polled returns the path of the API that lists the bot's newest match.
+func (d botData) Polled() string { return query{"bot": d.ID, "limit": "1"}.after("/matches") }
+
+// Seen returns the id and the status of the bot's newest match (static/refresh.mjs).
+func (d botData) Seen() string { return seen(d.Newest) }
 
 // meanPlace returns the mean placement in a number of matches. The parameter places has
 // the number of matches with each placement.
@@ -82,13 +89,13 @@ func (p *pageRequest) bot() error {
 	}
 	page := p.matches(query{"bot": d.ID, "limit": botMatches, "status": d.Status, "before": d.Before})
 	d.Matches, d.Next = page.Matches, page.Next
+	d.Newest = p.matches(query{"bot": d.ID, "limit": "1"}).Matches
 	d.Running = p.runningMatch(d.ID)
 	d.Thinking = p.thinking(d.ID)
 	return p.render(http.StatusOK, "bot.html", d)
 }
 
-// loadIdentity finds the bot's name, owner, mode and rating curve. If the bot has
-// never played, only its owner can see the page.
+// loadIdentity finds the bot's name, owner, mode and rating curve.
 func (p *pageRequest) loadIdentity(d *botData) error {
 	path := "/bots/" + url.PathEscape(d.ID)
 	var own rest.Bot
@@ -112,10 +119,14 @@ func (p *pageRequest) loadIdentity(d *botData) error {
 		switch {
 		case p.err != nil:
 			return p.err
-		case len(page.Matches) == 0:
-			return refused(http.StatusNotFound, "This bot does not exist or has not played yet.")
+		case len(page.Matches) > 0:
+			d.Name, d.Mode = playerOf(page.Matches[0], d.ID).BotName, page.Matches[0].Mode
+		default:
+			var ok bool
+			if d.Name, d.Owner, d.Mode, ok = p.server.Registered(d.ID); !ok {
+				return refused(http.StatusNotFound, "This bot does not exist.")
+			}
 		}
-		d.Name, d.Mode = playerOf(page.Matches[0], d.ID).BotName, page.Matches[0].Mode
 	}
 	return nil
 }

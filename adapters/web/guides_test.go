@@ -101,7 +101,7 @@ func TestAPIReferenceHasReadersTheme(t *testing.T) {
 		_, _ = w.Write([]byte(`<html lang="en">`))
 	})
 	pages, err := web.New(web.Options{
-		API: reference, Reads: reference, Count: uncounted, CountFile: uncountedFile, Turn: noWait, Spread: unknownSpread, House: func(string) bool { return false }, Tallies: tallies{}, Tick: 30 * time.Second, BaseURL: base, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		API: reference, Reads: reference, Count: uncounted, CountFile: uncountedFile, Turn: noWait, Spread: unknownSpread, House: func(string) bool { return false }, Registered: unregistered, Tallies: tallies{}, Tick: 30 * time.Second, BaseURL: base, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	r := httptest.NewRequest(http.MethodGet, "/docs/api", http.NoBody)

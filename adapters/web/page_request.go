@@ -27,8 +27,9 @@ type pageRequest struct {
 	// compressed, because the length of a compressed page can reveal secrets in it
 	// (BREACH).
 	private    bool
-	embeddable bool   // other sites may show the page in a frame
-	theme      string // light or dark if the address chooses it, otherwise ""
+	embeddable bool    // other sites may show the page in a frame
+	theme      string  // light or dark if the address chooses it, otherwise ""
+	follow     *follow // what a page of a match follows; nil: only the match
 
 	endTurn func() // set by heavy
 }
@@ -126,6 +127,7 @@ func (p *pageRequest) fail(err error) {
 // Page is the data of every template.
 type Page struct {
 	Path, Theme, Origin string
+	Spoilers            string // hide if the reader wants to see no results
 	Local               bool   // the server is a viewer
 	SignedIn            bool   // the browser sent a session cookie; the session may have ended
 	Tick                string // the time between two ticks, such as "30 seconds"
@@ -145,7 +147,7 @@ func (p *pageRequest) render(status int, name string, data any) error {
 		return fmt.Errorf("template %q does not exist", name)
 	}
 	var b bytes.Buffer
-	page := Page{Path: p.r.URL.RequestURI(), Theme: cmp.Or(p.theme, theme(p.r)), Origin: p.server.origin, Local: p.server.local, SignedIn: hasSession(p.r), Tick: interval(p.server.Tick), Status: status, Data: data}
+	page := Page{Path: p.r.URL.RequestURI(), Theme: cmp.Or(p.theme, theme(p.r)), Spoilers: spoilers(p.r), Origin: p.server.origin, Local: p.server.local, SignedIn: hasSession(p.r), Tick: interval(p.server.Tick), Status: status, Data: data}
 	if err := t.ExecuteTemplate(&b, "layout", page); err != nil {
 		return fmt.Errorf("template %s: %w", name, err)
 	}
@@ -234,6 +236,14 @@ func hasSession(r *http.Request) bool {
 		}
 	}
 	return false
+}
+
+// spoilers returns "hide" if the reader chose to hide results, and otherwise "".
+func spoilers(r *http.Request) string {
+	if c, err := r.Cookie("spoilers"); err == nil && c.Value == "hide" {
+		return c.Value
+	}
+	return ""
 }
 
 // theme returns the color scheme that the reader chose: light, dark, or "" for the

@@ -301,6 +301,7 @@ func TestMissingPages(t *testing.T) {
 	}
 	s.say("GET /matches", `{"matches":[],"next":null}`)
 	s.is(s.get("/bot/unknown"), http.StatusNotFound, "This bot does not exist")
+	s.is(s.get("/bot/newcomer"), http.StatusOK, "<bdi>Newcomer</bdi>", "@ada", "This bot has not played yet. Every 30 seconds")
 	s.is(s.get("/ladder/standard?day=yesterday"), http.StatusUnprocessableEntity, "2026-09-06")
 
 	program := s.get("/nowhere", func(r *http.Request) { r.Header.Set("Accept", "application/json") })
@@ -444,6 +445,7 @@ func TestChosenNamesAreEscaped(t *testing.T) {
 	pages := map[string]shown{"a form": s.post("/dashboard/bots", values("name", hostile, "url", hostile, "mode", hostile))}
 	for _, path := range []string{
 		"/", "/ladder/standard", "/ladder/standard?q=" + strings.NewReplacer("<", "%3C", ">", "%3E", " ", "+").Replace("<img src=x onerror=alert(1)>"),
+		"/games", "/@ada", "/bot/" + botID + "/against/" + rivalID, "/bot/" + botID + "/live",
 		"/bot/" + botID, "/dashboard", "/dashboard/bots/" + botID, "/dashboard/keys", "/bot/" + botID + "/log/" + matchID,
 	} {
 		pages[path] = s.get(path, signedIn)

@@ -135,13 +135,32 @@ func (p *pageRequest) newPreview(id string, stored preview) (preview, error) {
 		return preview{}, err
 	}
 	var first rest.Frames
-	p.read("/matches/"+url.PathEscape(id)+"/frames?limit=1", &first)
+	p.read("/matches/"+url.PathEscape(id)+"/frames?limit="+setupFrames, &first)
 	if p.err != nil {
 		return preview{}, p.err
 	}
+	shown := latest
+	if !m.Running() {
+		shown = afterSetup(first.Frames)
+	}
 	return p.server.previews.draw(id, preview{seq: latest.Seq, ended: !m.Running(), checked: now}, func() ([]byte, error) {
-		return encodePreview(m, first.Board, latest)
+		return encodePreview(m, first.Board, shown)
 	})
+}
+
+// setupFrames is more than the number of frames in the setup of a match.
+const setupFrames = "60"
+
+// afterSetup returns the last frame of the setup. The preview of an ended match shows this
+// frame, because links to a match must not show its end.
+func afterSetup(frames []match.Frame) (last match.Frame) {
+	for _, f := range frames {
+		if f.Turn > 0 {
+			break
+		}
+		last = f
+	}
+	return last
 }
 
 // encodePreview draws a preview as PNG. Better compression would save little, but take

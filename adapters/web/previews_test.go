@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+
+	"hexarena/domain/match"
 )
 
 // Many readers of one frame cause one drawing.
@@ -43,6 +45,13 @@ func TestPreviewsAreDrawnOncePerFrame(t *testing.T) {
 		require.EqualValues(t, 3, drawn.Load())
 		require.True(t, k.find("m").shows(8, true))
 	})
+}
+
+// The preview of an ended match shows the end of the setup.
+func TestPreviewsDoNotShowTheEnd(t *testing.T) {
+	frames := []match.Frame{{Seq: 1}, {Seq: 2}, {Seq: 3, Common: match.Common{Turn: 1}}, {Seq: 4, Common: match.Common{Turn: 1}}}
+	require.Equal(t, 2, afterSetup(frames).Seq)
+	require.Equal(t, 1, afterSetup(frames[:1]).Seq)
 }
 
 // A picture with few colors keeps them all. In a picture with more colors, the most

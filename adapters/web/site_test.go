@@ -112,8 +112,11 @@ func newSite(t *testing.T) *site {
 		CountFile: func(http.Header, *http.Request) int { s.mu.Lock(); defer s.mu.Unlock(); return s.wait },
 		Spread:    func(string, string) map[string]float64 { return map[string]float64{botID: 2.5} },
 		House:     func(id string) bool { return id != botID },
-		Now:       s.now,
-		Logger:    slog.New(slog.DiscardHandler),
+		Registered: func(id string) (name, owner, mode string, ok bool) {
+			return "Newcomer", "ada", "standard", id == "newcomer"
+		},
+		Now:    s.now,
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	return s
@@ -136,6 +139,10 @@ func (tallies) ByVersion(string) ([]leaderboard.VersionTally, error) {
 
 func (tallies) ClockAborts(string) (leaderboard.ClockAborts, error) {
 	return leaderboard.ClockAborts{Matches: 3, Measured: 2, UsedMs: 855_000, AllMs: 1_200_000}, nil
+}
+
+func (tallies) Against(string, string) ([]leaderboard.SeatRival, error) {
+	return []leaderboard.SeatRival{{Seat: 0, Rival: leaderboard.Rival{Games: 3, Above: 2, Below: 1}}, {Seat: 2, Rival: leaderboard.Rival{Games: 4, Level: 4}}}, nil
 }
 
 func (tallies) HeadToHead(string) ([]leaderboard.Rival, error) {

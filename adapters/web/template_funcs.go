@@ -25,6 +25,17 @@ func (p *pageRequest) chooseTheme(sent url.Values) error {
 	return p.seeOther(localPath(sent.Get("back")))
 }
 
+// chooseSpoilers stores in a cookie whether lists and replays hide results, and redirects
+// back to the page that sent the form.
+func (p *pageRequest) chooseSpoilers(sent url.Values) error {
+	chosen := sent.Get("spoilers")
+	if chosen != "hide" && chosen != "show" {
+		return refused(http.StatusUnprocessableEntity, "The choice must be hide or show.")
+	}
+	http.SetCookie(p.w, &http.Cookie{Name: "spoilers", Value: chosen, Path: "/", MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteLaxMode})
+	return p.seeOther(localPath(sent.Get("back")))
+}
+
 // localPath returns path, or "/" if path could lead to another site.
 func localPath(path string) string {
 	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\r\n\t") {
@@ -36,10 +47,13 @@ func localPath(path string) string {
 // funcs returns the functions for templates.
 func funcs(a *assets) template.FuncMap {
 	return template.FuncMap{
-		"aborted":   aborted,
-		"asset":     a.path,
-		"under":     strings.HasPrefix,
-		"clean":     clean,
+		"aborted": aborted,
+		"asset":   a.path,
+		"under":   strings.HasPrefix,
+		"clean":   clean,
+		"code": func(text []byte) template.HTML {
+			return template.HTML(breakable(template.HTMLEscapeString(clean(string(text)))))
+		},
 		"sentence":  sentence,
 		"seating":   seating,
 		"shortTime": shortTime,
@@ -60,6 +74,7 @@ func funcs(a *assets) template.FuncMap {
 			return fmt.Sprintf("%d ms", ms)
 		},
 		"delta":     delta,
+		"length":    length,
 		"place":     place,
 		"playerOf":  playerOf,
 		"meanPlace": meanPlace,
@@ -67,7 +82,13 @@ func funcs(a *assets) template.FuncMap {
 		"title":     func(mode string) string { return strings.ToUpper(mode[:1]) + mode[1:] },
 		"field":     func(f form, name string) fieldView { return fieldView{f, name} },
 		"add":       func(a, b int) int { return a + b },
-		"today":     func() string { return time.Now().UTC().Format(time.DateOnly) },
+		"at": func(list []int, i int) int { // 0 if there is no such element
+			if i < 0 || i >= len(list) {
+				return 0
+			}
+			return list[i]
+		},
+		"today": func() string { return time.Now().UTC().Format(time.DateOnly) },
 
 		"trialOutcome": trialOutcome,
 		"winners":      winners,

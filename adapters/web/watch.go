@@ -105,9 +105,17 @@ type watchPage struct {
 	Trial         bool   // only the owner of the bot sees the page
 	House         string // the ids of the house bots, separated by spaces
 	Embed         bool   // another site shows the page in a frame
+	Kiosk         bool   // see pageRequest.kiosk
+	Follow        *follow
 	Width, Height int    // size of the preview
 	Logged        []bool // by seat: whether the record contains the decision log; only in a viewer
 }
+
+// Bare reports whether the page has no header and no footer.
+func (w watchPage) Bare() bool { return w.Embed || w.Kiosk }
+
+// Links reports whether the page links to other matches of its bots.
+func (w watchPage) Links() bool { return !w.Trial && !w.Bare() }
 
 // HasLog reports whether a viewer has the decision log of a seat.
 func (w watchPage) HasLog(seat int) bool { return seat >= 0 && seat < len(w.Logged) && w.Logged[seat] }
@@ -122,7 +130,7 @@ func (p *pageRequest) watch() error {
 		p.theme = chosen
 	}
 	return p.render(http.StatusOK, "watch.html", watchPage{
-		matchRecord: m, Path: "/matches/" + m.ID, House: p.houseBots(m), Embed: p.embeddable, Width: previewWidth, Height: previewHeight,
+		matchRecord: m, Path: "/matches/" + m.ID, House: p.houseBots(m), Embed: p.embeddable, Kiosk: p.kiosk(), Follow: p.follow, Width: previewWidth, Height: previewHeight,
 	})
 }
 

@@ -61,9 +61,12 @@ type (
 	unrated struct{ api.Leaderboard }
 )
 
-func uncounted(http.Header, *http.Request, int) int   { return 0 }
-func uncountedFile(http.Header, *http.Request) int    { return 0 }
-func noWait(context.Context) (func(), error)          { return func() {}, nil }
+func uncounted(http.Header, *http.Request, int) int { return 0 }
+func uncountedFile(http.Header, *http.Request) int  { return 0 }
+func noWait(context.Context) (func(), error)        { return func() {}, nil }
+func unregistered(string) (name, owner, mode string, ok bool) {
+	return "", "", "", false
+}
 func unknownSpread(string, string) map[string]float64 { return nil }
 
 func newStage(t testing.TB) *stage {
@@ -83,7 +86,7 @@ func newStage(t testing.TB) *stage {
 	})
 	require.NoError(t, err)
 	pages, err := web.New(web.Options{
-		API: s.changed(calls), Reads: calls.InternalReads(), Count: uncounted, CountFile: uncountedFile, Turn: noWait, Spread: unknownSpread, House: s.house, Tallies: tallies{}, Tick: 30 * time.Second, BaseURL: s.url, Now: s.now, Logger: slog.New(slog.DiscardHandler),
+		API: s.changed(calls), Reads: calls.InternalReads(), Count: uncounted, CountFile: uncountedFile, Turn: noWait, Spread: unknownSpread, House: s.house, Registered: unregistered, Tallies: tallies{}, Tick: 30 * time.Second, BaseURL: s.url, Now: s.now, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	s.pages = pages

@@ -5,7 +5,7 @@
 //
 // A page gets its data from the arena's REST interface, inside the process
 // (api_client.go). A form becomes the call that a program would make. Only the data of
-// Spread, House and Tallies comes from elsewhere. This data is public, but no call
+// Spread, House, Registered and Tallies comes from elsewhere. This data is public, but no call
 // returns it, except as part of a bot's whole history. This package knows nothing about
 // the log, sessions, rate limits or permissions.
 //
@@ -23,6 +23,7 @@ import (
 	"sync"
 	"time"
 
+	"hexarena/domain/ladder"
 	"hexarena/projections/leaderboard"
 )
 
@@ -49,12 +50,15 @@ type Options struct {
 	// leaves out bots whose sigma is unknown.
 	Spread func(mode, at string) map[string]float64
 	// House reports whether a bot belongs to the house (owner.House).
-	House   func(botID string) bool
-	Tallies Tallies
-	BaseURL string        // the arena's address, as browsers use it
-	Tick    time.Duration // time between two ticks of matchmaking
-	Now     func() time.Time
-	Logger  *slog.Logger
+	House func(botID string) bool
+	// Registered returns the public facts of a bot that may not have played yet. It does
+	// not find removed bots.
+	Registered func(botID string) (name, owner, mode string, ok bool)
+	Tallies    Tallies
+	BaseURL    string        // the arena's address, as browsers use it
+	Tick       time.Duration // time between two ticks of matchmaking
+	Now        func() time.Time
+	Logger     *slog.Logger
 }
 
 // Tallies counts a bot's matches by seat, by version, by rival and by the wall clock.
@@ -64,6 +68,8 @@ type Tallies interface {
 	// HeadToHead lists the bots that a bot has played against, the most frequent
 	// first.
 	HeadToHead(botID string) ([]leaderboard.Rival, error)
+	// Against counts a bot's results against a rival, by the bot's seat.
+	Against(botID, rivalID string) ([]leaderboard.SeatRival, error)
 	// ClockAborts counts the matches that the wall clock aborted.
 	ClockAborts(botID string) (leaderboard.ClockAborts, error)
 }
@@ -93,7 +99,7 @@ var (
 // New returns a Server. It fails if an option is missing, if BaseURL is not an
 // absolute URL, or if an embedded template is invalid.
 func New(o Options) (*Server, error) {
-	if o.API == nil || o.Reads == nil || o.Count == nil || o.CountFile == nil || o.Turn == nil || o.Spread == nil || o.House == nil || o.Tallies == nil || o.Tick <= 0 || o.Now == nil || o.Logger == nil {
+	if o.API == nil || o.Reads == nil || o.Count == nil || o.CountFile == nil || o.Turn == nil || o.Spread == nil || o.House == nil || o.Registered == nil || o.Tallies == nil || o.Tick <= 0 || o.Now == nil || o.Logger == nil {
 		return nil, errors.New("web: an option is missing")
 	}
 	s, err := newServer(o)
@@ -127,10 +133,18 @@ func newServer(o Options) (*Server, error) {
 func (s *Server) register() {
 	s.registerShared()
 	s.handle("/{$}", page{get: (*pageRequest).home})
+	s.handle("/games", page{get: (*pageRequest).games})
 	s.handle("/ladder", page{get: func(p *pageRequest) error { return p.seeOther("/ladder/standard") }})
 	s.handle("/ladder/{mode}", page{get: (*pageRequest).ladder})
 	s.handle("/bot/{id}", page{get: (*pageRequest).bot})
+	s.handle("/bot/{id}/live", page{get: (*pageRequest).botLive})
+	s.handle("/bot/{id}/against/{rival}", page{get: (*pageRequest).against})
+	for _, mode := range ladder.Modes {
+		s.handle("/watch/top/"+mode, page{get: func(p *pageRequest) error { return p.watchTop(mode) }})
+	}
 	s.handle("/watch/{id}", page{get: (*pageRequest).watch})
+	s.handle("/watch/{id}/next/{bot}", page{get: (*pageRequest).nextMatch})
+	s.handle("/watch/{id}/previous/{bot}", page{get: (*pageRequest).previousMatch})
 	s.handle("/watch/{id}/preview.png", page{get: (*pageRequest).preview})
 
 	s.handle("/sign-in", page{get: (*pageRequest).signInPage, post: (*pageRequest).signIn, shared: true})
@@ -154,6 +168,7 @@ func (s *Server) register() {
 // registerShared adds the pages and the files that an arena and a viewer share.
 func (s *Server) registerShared() {
 	s.handle("/theme", page{post: (*pageRequest).chooseTheme})
+	s.handle("/spoilers", page{post: (*pageRequest).chooseSpoilers})
 	s.handle("/bot/{id}/log/{match}", page{get: (*pageRequest).decisionLog, private: true})
 	s.handle("/favicon.ico", page{get: func(p *pageRequest) error {
 		p.w.Header().Set("Location", "/favicon.svg")
@@ -199,6 +214,12 @@ type page struct {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	// A pattern of http.ServeMux cannot contain a part of a segment.
+	if handle, ok := strings.CutPrefix(r.URL.Path, "/@"); ok && !s.local && !strings.Contains(handle, "/") {
+		r.SetPathValue("handle", handle)
+		s.serve(w, r, page{get: (*pageRequest).owner})
+		return
+	}
 	if _, pattern := s.mux.Handler(r); pattern != "" {
 		s.mux.ServeHTTP(w, r) // call ServeMux, not the handler, because ServeMux sets the path values
 		return
@@ -208,24 +229,26 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // handle adds a page at a pattern of http.ServeMux.
 func (s *Server) handle(path string, p page) {
-	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-		if p.jsonGet {
-			w.Header().Add("Vary", "Accept")
-		}
-		request := &pageRequest{server: s, w: w, r: r, private: p.private}
-		h := p.pick(r)
-		switch {
-		case h != nil:
-			request.serve(h)
-		case p.shared:
-			s.API.ServeHTTP(w, r)
-		default:
-			w.Header().Set("Allow", p.allows())
-			request.serve(func(*pageRequest) error {
-				return refused(http.StatusMethodNotAllowed, "This page does not support that method.")
-			})
-		}
-	})
+	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, p) })
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, p page) {
+	if p.jsonGet {
+		w.Header().Add("Vary", "Accept")
+	}
+	request := &pageRequest{server: s, w: w, r: r, private: p.private}
+	h := p.pick(r)
+	switch {
+	case h != nil:
+		request.serve(h)
+	case p.shared:
+		s.API.ServeHTTP(w, r)
+	default:
+		w.Header().Set("Allow", p.allows())
+		request.serve(func(*pageRequest) error {
+			return refused(http.StatusMethodNotAllowed, "This page does not support that method.")
+		})
+	}
 }
 
 // pick returns the page's handler for a request. If the page does not serve the

@@ -26,6 +26,7 @@ func TestClusterLosesWhatAHeadCovers(t *testing.T) {
 	eventsLost(p)
 	p.owning.Wait()
 	p.awaitNotReady("the arena seats nobody: the log has lost events that a signed head of")
+	p.awaitNotReady(`"takesNoMatches":"`)
 	p.stop()
 	p.cluster.Save(filepath.Join(p.data, "fork", "node"))
 	require.Empty(t, readHistory(t, filepath.Join(p.data, "fork")).order, "seated although a fork would be signed")

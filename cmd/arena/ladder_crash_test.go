@@ -117,10 +117,11 @@ func (h *savedHeads) fetch() (torchwood.Checkpoint, error) {
 	return c, nil
 }
 
-// watch saves as many heads as it can until the process ends.
+// watch saves heads until the process ends. Heads change only when a table is seated or
+// rated, which takes seconds, so it saves nearly all of them.
 func (h *savedHeads) watch(p *process) {
 	h.watching.Go(func() {
-		often := time.NewTicker(20 * time.Millisecond)
+		often := time.NewTicker(100 * time.Millisecond)
 		defer often.Stop()
 		for {
 			if _, err := h.fetch(); err != nil && !errors.Is(err, errNoCheckpoint) {

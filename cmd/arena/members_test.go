@@ -35,7 +35,7 @@ const (
 
 // These are the largest numbers of heartbeats that another arena stores until the matches of
 // an arena belong to others. Unlike times, they hold on a busy machine, too. Usually, there
-// are at most 1 and 4 of them.
+// are at most 1 and 3 of them.
 const (
 	gracefulBeats = 3
 	killedBeats   = 5

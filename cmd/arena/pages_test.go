@@ -181,7 +181,13 @@ func pagesOf(s *testArena, botID string) []struct{ name, path string } {
 		}
 		return seen.ID != ""
 	})
+	rival := seen.Players[0].BotID
+	if rival == botID {
+		rival = seen.Players[1].BotID
+	}
 	return []struct{ name, path string }{
+		{"games", "/games"}, {"games-filtered", "/games?status=completed&from=2026-01-01&bot=" + botID + "&rival=" + rival}, {"games-unknown", "/games?bot=nobody"},
+		{"owner", "/@ada"}, {"against", "/bot/" + botID + "/against/" + rival}, {"waiting", "/watch/top/parley"}, {"kiosk", "/watch/" + seen.ID + "?kiosk=1"},
 		{"home", "/"}, {"ladder", "/ladder/standard"}, {"ladder-empty", "/ladder/parley"}, {"bot", "/bot/" + botID}, {"watch", "/watch/" + seen.ID},
 		{"sign-in", "/sign-in"}, {"sent", "/sign-in?sent=1"}, {"confirm", "/sign-in/confirm?token=x"},
 		{"dashboard", "/dashboard"}, {"bot-manage", "/dashboard/bots/" + botID}, {"log", "/bot/" + botID + "/log/" + seen.ID},

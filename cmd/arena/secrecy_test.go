@@ -50,7 +50,7 @@ func spyOn(s *testArena, bot string) *spies {
 	eventually(s.t, bot+" has a history", func() bool { return answers(s, history) == http.StatusOK })
 	for _, path := range []string{
 		record, record + "/frames", "/live", "/live/" + sp.matchID, "/matches", "/matches?status=running", "/leaderboard", "/leaderboard?at=" + time.Now().UTC().Format(time.RFC3339),
-		history, history + "?aborted=true", "/health", "/.well-known/arena.json", "/ladder/standard/events",
+		history, history + "?aborted=true", "/matches?bot=" + id, "/games", "/games?status=running&bot=" + id, "/bot/" + id + "/live", "/watch/" + sp.matchID, "/health", "/.well-known/arena.json", "/ladder/standard/events",
 	} {
 		sp.pages[path] = page(s, path, http.StatusOK)
 	}

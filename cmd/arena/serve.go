@@ -354,7 +354,7 @@ func (a *arena) openServers(context.Context) error {
 	})
 	pages, err := web.New(web.Options{
 		API: handler, Reads: handler.InternalReads(), Count: handler.CountPage, CountFile: handler.CountFile, Turn: handler.Turn,
-		Spread: a.board.spread, House: a.board.directory.house, Tallies: a.board, BaseURL: a.baseURL, Tick: a.pace.Tick, Now: time.Now, Logger: a.logger,
+		Spread: a.board.spread, House: a.board.directory.house, Registered: a.board.directory.registered, Tallies: a.board, BaseURL: a.baseURL, Tick: a.pace.Tick, Now: time.Now, Logger: a.logger,
 	})
 	if err != nil {
 		return err

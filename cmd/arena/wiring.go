@@ -212,6 +212,12 @@ func (d directoryAdapter) house(botID string) bool {
 	return ok && d.Handle(b.OwnerID) == owner.House
 }
 
+// The method registered() implements web.Options.Registered.
+func (d directoryAdapter) registered(botID string) (name, owner, mode string, ok bool) {
+	b, ok := d.Bot(botID)
+	return b.Name, d.Handle(b.OwnerID), b.Mode, ok && !b.Removed
+}
+
 // The method names() returns the names that the leaderboard shows for a bot and its
 // owner.
 func (d directoryAdapter) names(botID string) (name, owner string, ok bool) {

@@ -67,6 +67,18 @@ func (l *Layout) Desert() uint8 {
 	return None
 }
 
+// Pips returns how many of the 36 results of two dice pay at a vertex, added up over its
+// hexes.
+func (l *Layout) Pips(vertex uint8) (n int) {
+	for _, h := range VertexHexes[vertex] {
+		if h != None && l.Tokens[h] != 0 {
+			token := int(l.Tokens[h])
+			n += 6 - max(token-7, 7-token)
+		}
+	}
+	return n
+}
+
 // Port is a port of the board. A seat with a town on either vertex may trade Rate
 // cards of one resource to the bank for one card. If Rate is 3, the port accepts any
 // resource. If Rate is 2, it accepts only Resource.

@@ -233,11 +233,8 @@ func (s *State) beginTurn(c *Consequence) {
 }
 
 func (s *State) beginSeven() {
-	s.discarding, s.step = 0, stepBandit
-	for seat := range s.Seats {
-		if s.HandCounts[seat] > HandLimit {
-			s.discarding |= 1 << seat
-			s.step = stepDiscard
-		}
+	s.discarding, s.step = s.overLimit(), stepBandit
+	if s.discarding != 0 {
+		s.step = stepDiscard
 	}
 }

@@ -99,6 +99,32 @@ func (p *Public) Score(seat uint8) int {
 	return score
 }
 
+// Asked returns one bit for each seat that the game asks after its last consequence or the
+// last answer to its last question. It uses only public facts. While some of the seats
+// have answered, use State.Owed.
+func (p *Public) Asked() uint8 {
+	switch discarding := p.overLimit(); {
+	case p.Over:
+		return 0
+	case p.Offer.Open:
+		return p.Offer.Asked
+	case p.rolled && p.Dice[0]+p.Dice[1] == 7 && discarding != 0:
+		return discarding
+	default:
+		return 1 << p.Seat
+	}
+}
+
+// overLimit returns one bit for each seat that has more cards than it may keep at a seven.
+func (p *Public) overLimit() (seats uint8) {
+	for seat := range p.Seats {
+		if p.HandCounts[seat] > HandLimit {
+			seats |= 1 << seat
+		}
+	}
+	return seats
+}
+
 // Towns returns the vertices of a seat's settlements and cities.
 func (p *Public) Towns(seat uint8) board.VertexSet {
 	return p.Settlements[seat] | p.Cities[seat]

@@ -106,24 +106,20 @@ func (m Match) Settle(outcomes []Outcome) ([]Event, error) {
 	return events, err
 }
 
-// Advance is like Settle. It also returns the match after the events, for a caller that
-// does not store events before it folds them.
+// Advance is like Settle. It also returns the match after the events, so that the caller
+// does not have to fold them again.
 func (m Match) Advance(outcomes []Outcome) (Match, []Event, error) {
 	asks := m.Asks()
 	if len(asks) == 0 || len(asks) != len(outcomes) {
 		return m, nil, ErrStaleDecision
 	}
-	byID := make(map[int]Outcome, len(outcomes))
-	for _, o := range outcomes {
-		byID[o.Decision] = o
-	}
 	for _, ask := range asks {
-		if _, ok := byID[ask.ID]; !ok {
+		if findOutcome(outcomes, ask) == nil {
 			return m, nil, ErrStaleDecision
 		}
 	}
 	d := decider{m: m}
-	d.batch(byID)
+	d.batch(outcomes)
 	for !d.m.Over() && len(d.m.Asks()) == 0 {
 		d.batch(nil)
 	}
@@ -159,15 +155,30 @@ type decider struct {
 
 func (d *decider) emit(e Event) {
 	d.events = append(d.events, e)
-	d.m = Evolve(d.m, e)
+	d.m.fold(e)
+}
+
+// play emits an action. Unlike emit, it does not read the action from its event.
+func (d *decider) play(e ActionPlayed, a game.Action, talk string) {
+	d.events = append(d.events, e)
+	d.m.act(e, a, talk)
+}
+
+// findOutcome returns the outcome of a decision, or nil if it is missing.
+func findOutcome(outcomes []Outcome, d Decision) *Outcome {
+	i := slices.IndexFunc(outcomes, func(o Outcome) bool { return o.Decision == d.ID })
+	if i < 0 {
+		return nil
+	}
+	return &outcomes[i]
 }
 
 // batch closes all open decisions and emits the consequences. For a resigned seat, it
 // plays the default.
-func (d *decider) batch(outcomes map[int]Outcome) {
+func (d *decider) batch(outcomes []Outcome) {
 	for _, dec := range d.m.open {
-		if o, ok := outcomes[dec.ID]; ok && !d.m.Resigned[dec.Seat] {
-			d.close(dec, o)
+		if o := findOutcome(outcomes, dec); o != nil && !d.m.Resigned[dec.Seat] {
+			d.close(dec, *o)
 		} else {
 			d.playDefault(dec)
 		}
@@ -186,9 +197,9 @@ func (d *decider) follow() {
 func (d *decider) close(dec Decision, o Outcome) {
 	a, err := d.read(dec, o)
 	if err == nil {
-		d.emit(ActionPlayed{dec.Seat, ActionData{
+		d.play(ActionPlayed{dec.Seat, ActionData{
 			Decision: dec.ID, Kind: dec.Kind.String(), Action: a.Sent, ElapsedMs: &o.ElapsedMs, Collected: Collected(&d.m.Game, dec.Seat, a.Action),
-		}})
+		}}, a.Action, a.Talk)
 		return
 	}
 	strikes := d.m.Strikes[dec.Seat] + 1
@@ -241,7 +252,7 @@ func (d *decider) read(dec Decision, o Outcome) (Answer, error) {
 // playDefault emits the default action for an open decision.
 func (d *decider) playDefault(dec Decision) {
 	action := d.m.Game.Default(uint8(dec.Seat))
-	d.emit(ActionPlayed{dec.Seat, ActionData{Decision: dec.ID, Kind: dec.Kind.String(), Action: ActionJSON(action), Default: true}})
+	d.play(ActionPlayed{dec.Seat, ActionData{Decision: dec.ID, Kind: dec.Kind.String(), Action: ActionJSON(action), Default: true}}, action, "")
 }
 
 // Collected returns, for each seat, the number of cards that an embargo takes from

@@ -13,22 +13,33 @@ import (
 // with reflection it would spend most of its time on that. The code mirrors encode.go. A
 // test compares the result with a JSON decoder.
 
-// ScanRequest reads a request in exactly the form that Request.AppendJSON writes. For
-// any other text, such as a request with an unknown field, ok is false. The caller then
-// needs a JSON decoder.
-func ScanRequest(text []byte) (r Request, ok bool) {
-	s := scanner{rest: string(text)}
-	r = s.request()
-	return r, s.rest == "" && !s.failed
+// RequestScanner reads requests in exactly the form that Request.AppendJSON writes. The
+// zero value is ready for use. It remembers the last board that it read, because all
+// requests of a match have the same hexes and ports. The requests share their memory.
+type RequestScanner struct {
+	text  string // the hexes and ports as JSON
+	board BoardData
 }
 
-// scanner reads the values of a request in the order in which AppendJSON writes them.
+// Scan reads a request. For any other text, such as a request with an unknown field, ok
+// is false. The caller then needs a JSON decoder.
+func (b *RequestScanner) Scan(text []byte) (r Request, ok bool) {
+	s := scanner{rest: string(text), known: b}
+	r = s.request()
+	return r, s.done()
+}
+
+// scanner reads values in the order in which AppendJSON writes them.
 // After something unexpected, failed is true, and the results have no meaning.
 type scanner struct {
 	rest   string
 	failed bool
 	spare  []int // for the pointers in the request
+	known  *RequestScanner
 }
+
+// The method done() reports whether the whole text was read and nothing was unexpected.
+func (s *scanner) done() bool { return s.rest == "" && !s.failed }
 
 func (s *scanner) request() (r Request) {
 	s.int(`{"id":`, &r.ID)
@@ -50,14 +61,27 @@ func (s *scanner) request() (r Request) {
 func (s *scanner) view(v *View) {
 	s.int(`{"seat":`, &v.Seat)
 	s.common(&v.Common)
-	scanList(s, `,"board":{"hexes":`, &v.Board.Hexes, board.Hexes, (*scanner).hex)
-	scanList(s, `,"ports":`, &v.Board.Ports, len(board.Ports), (*scanner).port)
+	s.board(&v.Board)
 	s.int(`,"bandit":`, &v.Board.Bandit)
 	s.counts(`},"hand":`, &v.Hand)
 	s.texts(`,"devCards":`, &v.DevCards)
 	s.texts(`,"devBoughtThisTurn":`, &v.DevBoughtThisTurn)
 	s.int(`,"myScore":`, &v.MyScore)
 	s.want(`}`)
+}
+
+// board reads the hexes and ports, or takes them from the last request.
+func (s *scanner) board(b *BoardData) {
+	if s.known.text == "" || !s.has(s.known.text) {
+		before := s.rest
+		scanList(s, `,"board":{"hexes":`, &b.Hexes, board.Hexes, (*scanner).hex)
+		scanList(s, `,"ports":`, &b.Ports, len(board.Ports), (*scanner).port)
+		if s.failed {
+			return
+		}
+		s.known.text, s.known.board = strings.Clone(before[:len(before)-len(s.rest)]), *b
+	}
+	*b = s.known.board
 }
 
 func (s *scanner) common(c *Common) {
@@ -123,10 +147,7 @@ func (s *scanner) road(r *Road) {
 func (s *scanner) town(t *Town) {
 	s.int(`{"vertex":`, &t.Vertex)
 	s.int(`,"seat":`, &t.Seat)
-	s.want(`,"city":`)
-	if t.City = s.has("true"); !t.City {
-		s.want("false")
-	}
+	s.bool(`,"city":`, &t.City)
 	s.want(`}`)
 }
 
@@ -160,6 +181,13 @@ func (s *scanner) number(key string) (n int) {
 }
 
 func (s *scanner) int(key string, into *int) { *into = s.number(key) }
+
+func (s *scanner) bool(key string, into *bool) {
+	s.want(key)
+	if *into = s.has("true"); !*into {
+		s.want("false")
+	}
+}
 
 func (s *scanner) optional(key string, into **int) {
 	if s.want(key); !s.has("null") {

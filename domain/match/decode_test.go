@@ -9,18 +9,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// checkScan checks that ScanRequest understands the text of a request, and returns the
+// checkScan checks that a RequestScanner understands the text of a request, and returns the
 // same as encoding/json.
 func checkScan(t tester, r Request) {
 	text := r.AppendJSON(nil)
-	got, ok := ScanRequest(text)
+	got, ok := new(RequestScanner).Scan(text)
 	require.True(t, ok, "%s", text)
 	var want Request
 	require.NoError(t, json.Unmarshal(text, &want))
 	require.Equal(t, want, got)
 }
 
-// If ScanRequest accepts a text that AppendJSON did not write, it also reads it like
+// If a RequestScanner accepts a text that AppendJSON did not write, it also reads it like
 // encoding/json.
 func TestScanRequestOfChangedTexts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
@@ -32,11 +32,12 @@ func TestScanRequestOfChangedTexts(t *testing.T) {
 	checkScan(t, r)
 	text := string(r.AppendJSON(nil))
 	accepted := 0
+	var scanner RequestScanner
 	for range 20000 {
 		at := rng.IntN(len(text))
 		piece := text[at:min(len(text), at+rng.IntN(3))]
 		changed := text[:at] + string(` 0-1e.9"\,:[]{}nxü`[rng.IntN(19)]) + strings.TrimPrefix(text[at:], piece)
-		got, ok := ScanRequest([]byte(changed))
+		got, ok := scanner.Scan([]byte(changed))
 		if !ok {
 			continue
 		}
@@ -49,6 +50,7 @@ func TestScanRequestOfChangedTexts(t *testing.T) {
 }
 
 func TestScanRequestRefuses(t *testing.T) {
+	var scanner RequestScanner
 	m := midGame(t)
 	r := m.Request(m.Asks()[0])
 	text := string(r.AppendJSON(nil))
@@ -69,7 +71,7 @@ func TestScanRequestRefuses(t *testing.T) {
 		"another resource": strings.Replace(text, `"hand":{"wool"`, `"hand":{"gold"`, 1),
 	} {
 		require.NotEqual(t, text, changed, name)
-		_, ok := ScanRequest([]byte(changed))
+		_, ok := scanner.Scan([]byte(changed))
 		require.False(t, ok, name)
 	}
 }

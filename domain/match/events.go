@@ -206,8 +206,14 @@ func Decode(eventType string, data []byte) (Event, error) {
 	case "BoardLaid":
 		return event.Decode[BoardLaid](data)
 	case "DiceRolled":
+		if e, ok := scanRoll(data); ok {
+			return e, nil
+		}
 		return event.Decode[DiceRolled](data)
 	case "ActionPlayed":
+		if e, ok := scanAction(data); ok {
+			return e, nil
+		}
 		return event.Decode[ActionPlayed](data)
 	case "CardStolen":
 		return event.Decode[CardStolen](data)

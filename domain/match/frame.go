@@ -18,6 +18,9 @@ type Frame struct {
 	Event PublicEvent `json:"event"`
 	Common
 	Board FrameBoard `json:"board"`
+	// Owed lists the seats that owe an answer after the event. While a batch of
+	// decisions is open, it lists all seats of the batch.
+	Owed []int `json:"owed"`
 
 	// The cards of one seat or of every seat. These fields are set only for an ended
 	// match, if the caller asked for the cards.
@@ -42,7 +45,7 @@ func (s Spectator) Fold(e Event) (after Spectator, ok bool) {
 		s.seats = len(started.Seats)
 		return s, false
 	}
-	if kind, _, _ := Publish(e); kind == "" {
+	if KindOf(e) == "" {
 		return s, false
 	}
 	s.Seq++
@@ -61,6 +64,7 @@ func (s Spectator) Fold(e Event) (after Spectator, ok bool) {
 		s.Public.Act(uint8(e.Seat), a, collected)
 		s.table.act(e.Seat, a.Type, talk, s.Public.Turn)
 	}
+	s.table.wait(e, &s.Public)
 	return s, true
 }
 
@@ -101,7 +105,7 @@ func (m *Match) Frame(e Event, at time.Time, hands HandsOf) Frame {
 }
 
 func frame(p *game.Public, t *table, e PublicEvent) Frame {
-	return Frame{Seq: e.Seq, Event: e, Common: common(p, t), Board: FrameBoard{int(p.Bandit)}}
+	return Frame{Seq: e.Seq, Event: e, Common: common(p, t), Board: FrameBoard{int(p.Bandit)}, Owed: t.owed()}
 }
 
 // TimeFormat is the format of every time: RFC 3339 in UTC, with milliseconds.
@@ -122,7 +126,7 @@ type Replay struct{ Events []PublicEvent }
 
 // Add appends e if it is public.
 func (r *Replay) Add(e Event, at time.Time) {
-	if kind, _, _ := Publish(e); kind != "" {
+	if KindOf(e) != "" {
 		r.Events = append(r.Events, publicEvent(e, len(r.Events)+1, at, true))
 	}
 }

@@ -9,9 +9,11 @@
 package match
 
 import (
+	"bytes"
 	"errors"
 	"math/bits"
 	"slices"
+	"strconv"
 
 	"hexarena/domain/beacon"
 	"hexarena/domain/board"
@@ -44,23 +46,30 @@ type Match struct {
 	Game       game.State
 	Strikes    [game.MaxSeats]int
 	Resigned   [game.MaxSeats]bool
-	Heard      [game.MaxSeats]bool // by seat: whether it sent at least one answer, even a nonsensical one
-	Seq        int                 // of the last public event
+	Heard      [game.MaxSeats]bool  // by seat: whether it sent at least one answer, even a nonsensical one
+	Opening    [game.MaxSeats]uint8 // pips of the settlements of the setup, by seat
+	Seq        int                  // of the last public event
 	End        *GameEnded
 	Abort      *Aborted
 
 	table
-	board  BoardData            // shared by all views; Game has the bandit
-	open   []Decision           // decisions owed, including those of resigned seats, in seat order
-	nextID int                  // the id of the next decision
-	asked  [game.MaxSeats]idSet // closed decisions for which the seat received a request
+	board     BoardData            // shared by all views; Game has the bandit
+	boardJSON []byte               // what appendFixed writes for it
+	open      []Decision           // decisions owed, including those of resigned seats, in seat order
+	nextID    int                  // the id of the next decision
+	asked     [game.MaxSeats]idSet // closed decisions for which the seat received a request
 }
 
-// table holds the table talk, which is not part of the rules of play.
+// table holds the public facts that are not part of the rules of play: the table talk, and
+// the seats that the match waits for.
 type table struct {
 	talk      []TableTalk
 	offerTalk string
 	talked    uint8 // one bit for each seat that has talked this turn
+
+	asked    uint8 // one bit for each seat that the open batch asks, until the batch is settled
+	left     uint8 // the seats of the batch whose actions have not been folded
+	resigned uint8 // one bit for each seat that has resigned
 }
 
 // idSet is a set of decision ids. Copies share memory, so adding an id creates a new
@@ -132,7 +141,21 @@ func (m *Match) Request(d Decision) Request {
 // decision. Every frame counts, even nonsense. The only exception is a late answer to
 // an earlier decision of the same seat.
 func (m *Match) AnswersOpenDecision(seat int, frame []byte) bool {
+	for _, d := range m.open {
+		if d.Seat == seat && beginsWithID(frame, d.ID) {
+			return true // either the frame is nonsense, or this is its id
+		}
+	}
 	return !IsLate(frame, m.asked[seat].has)
+}
+
+// beginsWithID reports whether a frame is an object whose first field is the given id. It
+// does not check the rest of the frame.
+func beginsWithID(frame []byte, id int) bool {
+	rest, isID := bytes.CutPrefix(frame, []byte(`{"id":`))
+	text, _, more := bytes.Cut(rest, []byte(","))
+	n, err := strconv.Atoi(string(bytes.TrimSpace(text)))
+	return isID && more && err == nil && n == id
 }
 
 // IsLate reports whether a frame is a late answer to an earlier decision of the same seat.
@@ -156,7 +179,18 @@ func IDOf(frame []byte) int {
 // Evolve returns m after e. It never rejects an event, because e already
 // happened.
 func Evolve(m Match, e Event) Match {
-	if kind, _, _ := Publish(e); kind != "" {
+	m.fold(e)
+	return m
+}
+
+// fold changes m to the match after e.
+func (m *Match) fold(e Event) {
+	if e, ok := e.(ActionPlayed); ok {
+		a, talk := playedAction(e.ActionData)
+		m.act(e, a, talk)
+		return
+	}
+	if KindOf(e) != "" {
 		m.Seq++
 	}
 	switch e := e.(type) {
@@ -165,12 +199,10 @@ func Evolve(m Match, e Event) Match {
 		m.Seed = SeedOf(m.ServerSeed, e.Nonces, e.Beacon)
 		m.Game = game.New(m.Seed, len(e.Seats))
 		m.board = Board(&m.Game.Public)
-		m.board.fixed = m.board.appendFixed(nil)
+		m.boardJSON = m.board.appendFixed(nil)
 	case DiceRolled, CardStolen, TradeExecuted, AwardMoved:
 		m.Game.Apply(consequence(e))
 		m.table.follow(e)
-	case ActionPlayed:
-		m.act(e)
 	case DecisionTimedOut:
 		m.Strikes[e.Seat] = e.Strikes
 		m.Heard[e.Seat] = m.Heard[e.Seat] || e.Heard || e.Cause == CauseMalformed || e.Cause == CauseOversized
@@ -187,22 +219,42 @@ func Evolve(m Match, e Event) Match {
 	case Aborted:
 		m.Abort = &e
 	}
+	m.table.wait(e, &m.Game.Public)
 	m.openNext()
-	return m
 }
 
 // EvolveAll folds events in order.
 func EvolveAll(m Match, events []Event) Match {
 	for _, e := range events {
-		m = Evolve(m, e)
+		m.fold(e)
 	}
 	return m
 }
 
-// act folds an action and closes its decision.
-func (m *Match) act(e ActionPlayed) {
-	a, talk := playedAction(e.ActionData)
+// Closing returns the number of turns of a match that events end, and the pips of each
+// seat's settlements of the setup (docs/statistics.md). Both are stored in the metadata of
+// these events, so that read models need no other events of the match. If the events do not
+// end the match, Closing returns zero values.
+func Closing(m Match, events []Event) (turns int, openings []int) {
+	switch last := events[len(events)-1]; last.(type) {
+	case GameEnded, Aborted:
+		m = EvolveAll(m, events)
+		for _, pips := range m.Opening[:len(m.Started.Seats)] {
+			openings = append(openings, int(pips))
+		}
+		return int(m.Game.Turn), openings
+	}
+	return 0, nil
+}
+
+// act folds the event of an action and closes its decision. The parameters a and talk
+// are the contents of the event.
+func (m *Match) act(e ActionPlayed, a game.Action, talk string) {
+	m.Seq++
 	m.Game.Act(uint8(e.Seat), a)
+	if a.Type == game.Setup {
+		m.Opening[e.Seat] += uint8(m.Game.Layout.Pips(a.Vertex))
+	}
 	m.table.act(e.Seat, a.Type, talk, m.Game.Turn)
 	if !e.Default {
 		m.Heard[e.Seat] = true
@@ -216,6 +268,8 @@ func (m *Match) act(e ActionPlayed) {
 	}
 	m.open = open
 	m.nextID = max(m.nextID, e.Decision+1)
+	m.table.wait(e, &m.Game.Public)
+	m.openNext()
 }
 
 // openNext opens the next decisions that the game needs, once the previous
@@ -241,6 +295,35 @@ func (t *table) follow(e Event) {
 	if _, ok := e.(DiceRolled); ok {
 		t.talked = 0
 	}
+}
+
+// wait folds an event into the seats that the match waits for. The parameter p is the
+// game after the event. The seats do not change before the last action of a batch, so they
+// do not show which seats have answered.
+func (t *table) wait(e Event, p *game.Public) {
+	switch e := e.(type) {
+	case SeatResigned:
+		t.resigned |= 1 << e.Seat
+		return
+	case ActionPlayed:
+		if t.left &^= 1 << e.Seat; t.left != 0 {
+			return
+		}
+	case BoardLaid, DiceRolled, CardStolen, TradeExecuted, AwardMoved, GameEnded:
+	default:
+		return
+	}
+	t.asked = p.Asked()
+	t.left = t.asked
+}
+
+// owed lists the seats that owe an answer. A resigned seat owes none.
+func (t *table) owed() []int {
+	seats := []int{}
+	for set := t.asked &^ t.resigned; set != 0; set &= set - 1 {
+		seats = append(seats, bits.TrailingZeros8(set))
+	}
+	return seats
 }
 
 // act folds the talk of an action.

@@ -54,9 +54,10 @@ func step(t tester, m Match, bots bot) (Match, []Event) {
 		o.Decision = d.ID
 		outcomes = append(outcomes, o)
 	}
-	events, err := m.Settle(outcomes)
+	after, events, err := m.Advance(outcomes)
 	require.NoError(t, err)
-	return EvolveAll(m, events), events
+	require.Equal(t, EvolveAll(m, events), after)
+	return after, events
 }
 
 // answerWith returns a frame with an action as the answer to a decision.

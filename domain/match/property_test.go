@@ -2,6 +2,7 @@ package match
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -26,7 +27,9 @@ func TestAnyAnswersKeepTheInvariants(t *testing.T) {
 		for !m.Over() {
 			checkViews(t, &m)
 			var more []Event
+			before := m
 			m, more = step(t, m, bots)
+			checkOwed(t, before, m, more)
 			stored = append(stored, more...)
 		}
 		checkHistory(t, m, stored)
@@ -60,6 +63,94 @@ func checkHistory(t *rapid.T, m Match, stored []Event) {
 		require.LessOrEqual(t, m.Strikes[s], MaxStrikes)
 		require.Equal(t, m.Strikes[s] == MaxStrikes, m.Resigned[s])
 	}
+}
+
+// checkOwed checks that frames list the seats that owe an answer, and that the list stays
+// the same until all decisions of a batch are settled.
+func checkOwed(t *rapid.T, before, after Match, more []Event) {
+	seats := func(m Match, asks []Decision) []int {
+		list := []int{}
+		for _, d := range asks {
+			if !m.Resigned[d.Seat] {
+				list = append(list, d.Seat)
+			}
+		}
+		return list
+	}
+	batch := before.Asks()
+	answered := 0
+	m := before
+	for _, e := range more {
+		m = Evolve(m, e)
+		if a, ok := e.(ActionPlayed); ok && a.Decision <= batch[len(batch)-1].ID {
+			answered++
+		}
+		if answered < len(batch) {
+			require.Equal(t, seats(m, batch), m.Frame(e, at, NoHands).Owed, "before the batch is settled")
+		}
+	}
+	require.Equal(t, seats(after, after.Asks()), m.Frame(more[len(more)-1], at, NoHands).Owed)
+}
+
+// While a match runs, frames do not show which seats accept an offer. The only public fact
+// is the trade that follows.
+func TestFramesHideWhoAccepts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	offers := 0
+	for range 20 {
+		m, stored := begin(t, randomSeed(rng), 4)
+		var spectator Spectator
+		watch := func(events []Event) (shown string) {
+			s := spectator
+			for _, e := range events {
+				var public bool
+				if s, public = s.Fold(e); public {
+					text, err := json.Marshal(s.Frame(e, at, false))
+					require.NoError(t, err)
+					shown += string(text) + "\n"
+				}
+			}
+			return shown
+		}
+		for !m.Over() {
+			for _, e := range stored {
+				spectator, _ = spectator.Fold(e)
+			}
+			if asks := m.Asks(); len(asks) > 1 && asks[0].Kind == game.KindTrade {
+				offers++
+				shown := map[string]string{} // by the trade that follows
+				for accepting := range 1 << len(asks) {
+					events, trade := answers(t, m, accepting)
+					text := watch(events)
+					if before, ok := shown[trade]; ok {
+						require.Equal(t, before, text)
+					}
+					shown[trade] = text
+				}
+			}
+			m, stored = step(t, m, lawful(rng))
+		}
+	}
+	require.Greater(t, offers, 20)
+}
+
+// The function answers returns the events of a batch in which some seats accept an open
+// offer, up to the trade. It also returns the trade in words.
+func answers(t *testing.T, m Match, accepting int) (events []Event, trade string) {
+	t.Helper()
+	for s := range m.Game.Hands { // everyone can pay
+		m.Game.Hands[s] = game.Cards{9, 9, 9, 9, 9}
+		m.Game.HandCounts[s] = uint16(m.Game.Hands[s].Total())
+	}
+	var outcomes []Outcome
+	for i, d := range m.Asks() {
+		o := answerJSON(d, fmt.Sprintf(`{"accept":%t}`, accepting>>i&1 == 1))
+		o.Decision = d.ID
+		outcomes = append(outcomes, o)
+	}
+	events, err := m.Settle(outcomes)
+	require.NoError(t, err)
+	return events, fmt.Sprint(events[len(outcomes):])
 }
 
 // checkViews checks that a view follows the specification, and that it does not

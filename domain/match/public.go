@@ -14,8 +14,6 @@ type BoardData struct {
 	Hexes  []Hex  `json:"hexes"`
 	Ports  []Port `json:"ports"`
 	Bandit int    `json:"bandit"`
-
-	fixed []byte // hexes and ports in JSON, or nil; a Match encodes them once, for all views
 }
 
 // RollData is the data of a roll event.
@@ -214,30 +212,61 @@ var PublicKinds = []PublicKind{
 	{"end", "The game ended.", EndData{}, NoSeat},
 }
 
+// KindOf returns the public kind of an event. The kind is "" if the event is not
+// public.
+func KindOf(e Event) string {
+	switch e.(type) {
+	case BoardLaid:
+		return "board"
+	case DiceRolled:
+		return "roll"
+	case ActionPlayed:
+		return "action"
+	case CardStolen:
+		return "steal"
+	case TradeExecuted:
+		return "trade"
+	case AwardMoved:
+		return "award"
+	case DecisionTimedOut:
+		return "timeout"
+	case AnswerRejected:
+		return "illegal"
+	case SeatResigned:
+		return "resign"
+	case GameEnded:
+		return "end"
+	default:
+		return ""
+	}
+}
+
 // Publish returns the public kind, seat and data of an event. The kind is "" if
-// the event is not public.
+// the event is not public. A caller that needs only the kind uses KindOf, which copies
+// nothing.
 func Publish(e Event) (kind string, seat *int, data any) {
+	kind = KindOf(e)
 	switch e := e.(type) {
 	case BoardLaid:
-		return "board", nil, e.BoardData
+		return kind, nil, e.BoardData
 	case DiceRolled:
-		return "roll", &e.Seat, e.RollData
+		return kind, &e.Seat, e.RollData
 	case ActionPlayed:
-		return "action", &e.Seat, e.ActionData
+		return kind, &e.Seat, e.ActionData
 	case CardStolen:
-		return "steal", &e.Seat, e.StealData
+		return kind, &e.Seat, e.StealData
 	case TradeExecuted:
-		return "trade", &e.From, e.TradeData
+		return kind, &e.From, e.TradeData
 	case AwardMoved:
-		return "award", e.To, e.AwardData
+		return kind, e.To, e.AwardData
 	case DecisionTimedOut:
-		return "timeout", &e.Seat, e.TimeoutData
+		return kind, &e.Seat, e.TimeoutData
 	case AnswerRejected:
-		return "illegal", &e.Seat, e.IllegalData
+		return kind, &e.Seat, e.IllegalData
 	case SeatResigned:
-		return "resign", &e.Seat, e.ResignData
+		return kind, &e.Seat, e.ResignData
 	case GameEnded:
-		return "end", nil, e.EndData
+		return kind, nil, e.EndData
 	default:
 		return "", nil, nil
 	}

@@ -229,7 +229,7 @@ func (f *fold) act(e match.ActionPlayed, after *match.Spectator) {
 		if len(s.Opening) > 0 {
 			s.Setup.add(p.FirstYield(a.Vertex), 1)
 		}
-		s.Opening = append(s.Opening, Place{int(a.Vertex), pips(&p.Layout, a.Vertex)})
+		s.Opening = append(s.Opening, Place{int(a.Vertex), p.Layout.Pips(a.Vertex)})
 	case game.BuildRoad, game.BuildSettlement, game.BuildCity, game.BuyDev:
 		s.Spent += int(p.HandCounts[e.Seat]) - int(after.Public.HandCounts[e.Seat])
 	case game.PlayWindfall:
@@ -259,15 +259,6 @@ func (f *fold) act(e match.ActionPlayed, after *match.Spectator) {
 func one(r board.Resource) (c game.Cards) {
 	c[r] = 1
 	return c
-}
-
-func pips(l *board.Layout, vertex uint8) (n int) {
-	for _, h := range board.VertexHexes[vertex] {
-		if h != board.None && l.Tokens[h] != 0 {
-			n += Ways(int(l.Tokens[h]))
-		}
-	}
-	return n
 }
 
 // traded counts a trade. The seat that gives first made the offer.

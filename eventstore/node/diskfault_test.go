@@ -130,10 +130,12 @@ func (d *faultyDisk) fs() vfs.FS {
 }
 
 // someAppends is a number of appends during which Pebble switches to a new write-ahead
-// log and writes tables a few times.
-const someAppends = 16
+// log.
+const someAppends = 24
 
-var padding = strings.Repeat("0123456789abcdef", 4<<10)
+// padding is much shorter than a block of the write-ahead log. When Pebble reads a torn
+// chunk of n bytes, it looks for a flipped bit, which takes n² steps.
+var padding = strings.Repeat("0123456789abcdef", 20<<10/16)
 
 // appendSome alternates between appends to two streams and stops at the first failure.
 // Pebble's background writes happen at varying times, so if the disk has not failed

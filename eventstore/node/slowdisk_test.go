@@ -24,9 +24,9 @@ import (
 // Each sync of the write-ahead log takes 10 ms to 30 s on the test's fake clock.
 // Appends must slow down, and memory use must stay limited.
 func TestSlowDisk(t *testing.T) {
-	delays := []time.Duration{10 * time.Millisecond, time.Second, 30 * time.Second}
+	delays := []time.Duration{10 * time.Millisecond, 30 * time.Second}
 	if raceShare > 1 {
-		delays = delays[1:2]
+		delays = delays[1:]
 	}
 	for _, delay := range delays {
 		t.Run(delay.String(), func(t *testing.T) {
@@ -41,7 +41,8 @@ const (
 	slowSmall  = 3000
 	slowLarge  = 100
 	slowRounds = 2
-	largeData  = 900 << 10
+	smallData  = 300
+	largeData  = 100 << 10
 )
 
 func slowDown(t *testing.T, delay time.Duration) {
@@ -57,7 +58,7 @@ func slowDown(t *testing.T, delay time.Duration) {
 	var inside, most, acknowledged atomic.Int64 // bytes
 	var running sync.WaitGroup
 	for i := range slowSmall + slowLarge {
-		size := 300
+		size := smallData
 		if i < slowLarge {
 			size = largeData
 		}
@@ -78,7 +79,9 @@ func slowDown(t *testing.T, delay time.Duration) {
 	took := time.Since(begun)
 	slow.Store(false)
 
-	const bound = 2048*16<<10 + 32*2<<20 // the number of calls in each of the lower tiers, times their size
+	// The limit is the number of calls in each tier, times the size of these events. A call
+	// leaves its tier before it is answered, so the next one may already be in.
+	const bound = 2 * (2048*smallData + (32+1)*largeData)
 	require.LessOrEqual(t, most.Load(), int64(bound), "bytes received but not answered")
 	require.EqualValues(t, slowRounds*(slowSmall+slowLarge), acknowledged.Load())
 	order := map[string]uint64{}
@@ -92,8 +95,8 @@ func slowDown(t *testing.T, delay time.Duration) {
 		}
 	}
 	require.NoError(t, n.Close())
-	t.Logf("%d appends from %d concurrent clients, %d MB in total, took %v of fake time; at most %d MB were received but not yet answered, within the limit of %d MB; none failed, all in order",
-		acknowledged.Load(), slowSmall+slowLarge, slowRounds*(slowLarge*largeData+slowSmall*300)>>20, took.Round(delay), most.Load()>>20, bound>>20)
+	t.Logf("%d appends from %d concurrent clients, %d MB in total, took %v of fake time; at most %d KB were received but not yet answered, within the limit of %d KB; none failed, all in order",
+		acknowledged.Load(), slowSmall+slowLarge, slowRounds*(slowLarge*largeData+slowSmall*smallData)>>20, took.Round(delay), most.Load()>>10, bound>>10)
 }
 
 // slowCall is the call of an append, in the form in which gRPC passes it to the

@@ -155,7 +155,8 @@ func (g *Game) Void(why string) {
 // store appends events to the match's stream and folds them.
 func (g *Game) store(events ...match.Event) {
 	g.arena.t.Helper()
-	at := storeWith(g.arena, match.Stream(g.MatchID), eventstore.Metadata{UsedMs: g.Used, RedialMs: g.Redial, FailedDials: g.FailedDials}, events...)
+	turns, openings := match.Closing(g.State, events)
+	at := storeWith(g.arena, match.Stream(g.MatchID), eventstore.Metadata{Turns: turns, OpeningPips: openings, UsedMs: g.Used, RedialMs: g.Redial, FailedDials: g.FailedDials}, events...)
 	for _, e := range events {
 		g.State = match.Evolve(g.State, e)
 		g.Events = append(g.Events, e)

@@ -88,7 +88,7 @@ type decisionLog struct {
 }
 
 func (f *decisionLog) add(e match.Event, at time.Time, c Clock) {
-	if kind, _, _ := match.Publish(e); kind != "" {
+	if match.KindOf(e) != "" {
 		f.seq++
 	}
 	if d, ok := f.closed(e); ok {

@@ -246,7 +246,7 @@ func (h *History) OpenFrames(hands match.HandsOf, w Window) []match.Frame {
 	m := match.Evolve(match.New(h.Proof.ServerSeed), h.Started)
 	for i, e := range h.Events {
 		m = match.Evolve(m, e)
-		if kind, _, _ := match.Publish(e); kind != "" && w.contains(m.Seq) {
+		if match.KindOf(e) != "" && w.contains(m.Seq) {
 			list = append(list, m.Frame(e, h.Times[i], hands))
 		}
 		if w.endsBefore(m.Seq) {

@@ -51,7 +51,7 @@ func (l *Leaderboard) applyMatch(tx *projections.Tx, id string, e match.Event, m
 	}
 	switch e.(type) {
 	case match.GameEnded, match.Aborted:
-		p.ended = meta.At
+		p.ended, p.facts = meta.At, facts{meta.Turns, meta.OpeningPips}
 	}
 	p.dirty = true
 	return nil
@@ -99,14 +99,17 @@ func (l *Leaderboard) rate(tx *projections.Tx, mode string, e ladder.RatingsChan
 	if err := l.close(tx, mode, e.MatchID, nil, at); err != nil {
 		return err
 	}
+	if p.Turns > 0 {
+		l.count(resultKey{mode, len(p.seats), byLength, lengthOf(p.Turns), 0})
+	}
 	for _, s := range e.Seats {
 		b := l.bots[s.BotID]
 		b.standing = standing{s.After, b.games + 1}
 		l.bots[s.BotID] = b
 		seat := slices.Index(p.seats, s.BotID)
 		p.played[seat].Rate(s)
-		l.count(mode, len(p.seats), seat, s.Placement)
-		err := l.store(tx, b.id, seat, p.played[seat], s.Placement, b.rating.Mu, b.rating.Sigma, b.games)
+		l.countSeat(mode, p, seat, s.Placement)
+		err := l.store(tx, b.id, seat, p, s.Placement, b.rating.Mu, b.rating.Sigma, b.games)
 		if err != nil {
 			return err
 		}
@@ -125,7 +128,7 @@ func (l *Leaderboard) void(tx *projections.Tx, mode string, e ladder.MatchVoided
 		return err
 	}
 	for seat, botID := range p.seats {
-		err := l.store(tx, l.bots[botID].id, seat, p.played[seat], nil, nil, nil, nil)
+		err := l.store(tx, l.bots[botID].id, seat, p, nil, nil, nil, nil)
 		if err != nil {
 			return err
 		}
@@ -135,9 +138,14 @@ func (l *Leaderboard) void(tx *projections.Tx, mode string, e ladder.MatchVoided
 
 // store stores a seat of the latest closed match. The last four parameters are nil
 // if the match was aborted.
-func (l *Leaderboard) store(tx *projections.Tx, bot int64, seat int, s seats.Seat, placement, mu, sigma, games any) error {
-	return tx.Exec("INSERT INTO seats (bot, match, seat, placement, mu, sigma, games, strikes, resigned, missed, used, before, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		bot, l.matches, seat, placement, mu, sigma, games, s.Strikes, s.Resigned, s.Missed, s.TimeUsedMs, s.RatingBefore, s.Version)
+func (l *Leaderboard) store(tx *projections.Tx, bot int64, seat int, p *playing, placement, mu, sigma, games any) error {
+	var opening any
+	if seat < len(p.Openings) {
+		opening = p.Openings[seat]
+	}
+	s := p.played[seat]
+	return tx.Exec("INSERT INTO seats (bot, match, seat, placement, mu, sigma, games, strikes, resigned, missed, used, before, version, opening) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		bot, l.matches, seat, placement, mu, sigma, games, s.Strikes, s.Resigned, s.Missed, s.TimeUsedMs, s.RatingBefore, s.Version, opening)
 }
 
 // The method close() stores a started match as the latest closed match. The parameter
@@ -157,14 +165,18 @@ func (l *Leaderboard) close(tx *projections.Tx, mode, id string, reason any, at 
 	if at.After(l.closed[mode]) {
 		l.closed[mode] = at
 	}
+	var turns any
+	if p.Turns > 0 {
+		turns = p.Turns
+	}
 	l.matches++
-	return tx.Exec("INSERT INTO matches (id, match, mode, closed, ended, reason) VALUES (?, ?, ?, ?, ?, ?)",
-		l.matches, id, mode, l.closed[mode].UnixMilli(), ended.UnixMilli(), reason)
+	return tx.Exec("INSERT INTO matches (id, match, mode, closed, ended, reason, turns) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		l.matches, id, mode, l.closed[mode].UnixMilli(), ended.UnixMilli(), reason, turns)
 }
 
 // Flush implements projections.Model. It writes the matches that are still being played
 // to the table playing. A match that starts and ends within one batch never gets a row in
-// this table. It also writes the results by seat.
+// this table. It also writes the results.
 func (l *Leaderboard) Flush(tx *projections.Tx) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -180,11 +192,15 @@ func (l *Leaderboard) Flush(tx *projections.Tx) error {
 		if err != nil {
 			return err
 		}
+		known, err := json.Marshal(p.facts)
+		if err != nil {
+			return err
+		}
 		var ended any
 		if !p.ended.IsZero() {
 			ended = p.ended.UnixMilli()
 		}
-		if err := tx.Exec("INSERT OR REPLACE INTO playing (match, seats, ended, played) VALUES (?, ?, ?, ?)", id, string(bots), ended, string(played)); err != nil {
+		if err := tx.Exec("INSERT OR REPLACE INTO playing (match, seats, ended, played, facts) VALUES (?, ?, ?, ?, ?)", id, string(bots), ended, string(played), string(known)); err != nil {
 			return err
 		}
 		p.dirty, p.stored = false, true

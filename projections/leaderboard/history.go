@@ -174,6 +174,36 @@ type Rival struct {
 	Below int // matches in which the bot placed behind the rival
 }
 
+// SeatRival counts a bot's results against another bot at one seat. The BotID is empty.
+type SeatRival struct {
+	Seat int
+	Rival
+}
+
+// Against counts a bot's results against a rival, separately for each seat of the bot. It
+// leaves out seats at which they have no completed match.
+func (l *Leaderboard) Against(botID, rivalID string) ([]SeatRival, error) {
+	b, rows, ok := l.find(botID)
+	rival, _, known := l.find(rivalID)
+	if !ok || !known || botID == rivalID {
+		return nil, nil
+	}
+	// Read the matches of the bot that has fewer of them.
+	join := "seats s CROSS JOIN seats o"
+	if rival.games < b.games {
+		join = "seats o CROSS JOIN seats s"
+	}
+	var list []SeatRival
+	err := projections.Each(rows, func(scan projections.Scan) error {
+		var r SeatRival
+		err := scan(&r.Seat, &r.Games, &r.Above, &r.Level, &r.Below)
+		list = append(list, r)
+		return err
+	}, `SELECT s.seat, count(*), sum(s.placement < o.placement), sum(s.placement = o.placement), sum(s.placement > o.placement)
+		FROM `+join+` WHERE s.bot = ? AND o.bot = ? AND o.match = s.match AND s.placement IS NOT NULL GROUP BY s.seat ORDER BY s.seat`, b.id, rival.id)
+	return list, err
+}
+
 // HeadToHead lists a bot's rivals, starting with the most frequent one. Equally
 // frequent rivals are sorted by id.
 func (l *Leaderboard) HeadToHead(botID string) ([]Rival, error) {

@@ -324,3 +324,40 @@ func TestClockAborts(t *testing.T) {
 		require.Zero(t, got)
 	}
 }
+
+// The results against a rival, by seat, add up to those of HeadToHead, and mirror those of
+// the rival.
+func TestAgainstARival(t *testing.T) {
+	log, model := memory.New(), leaderboard.New()
+	a := arenatest.New(t, log, 5)
+	bots := a.Register("ada", ladder.Standard, "Ann", "Bea", "Cat", "Dot", "Eve")
+	for i := range 8 {
+		a.Complete(ladder.Standard, append([]string{bots[0], bots[1]}, bots[2+i%3])...)
+	}
+	a.Complete(ladder.Standard, bots[1:]...) // Bea has more matches than Ann
+	require.NoError(t, arenatest.Follow(t, log, model).Sync(t.Context()))
+	for _, bot := range bots {
+		rivals, err := model.HeadToHead(bot)
+		require.NoError(t, err)
+		for _, r := range rivals {
+			got, err := model.Against(bot, r.BotID)
+			require.NoError(t, err)
+			back, err := model.Against(r.BotID, bot)
+			require.NoError(t, err)
+			sum, mirrored := leaderboard.Rival{BotID: r.BotID}, leaderboard.Rival{BotID: r.BotID}
+			for _, s := range got {
+				sum.Games, sum.Above, sum.Level, sum.Below = sum.Games+s.Games, sum.Above+s.Above, sum.Level+s.Level, sum.Below+s.Below
+			}
+			for _, s := range back {
+				mirrored.Games, mirrored.Above, mirrored.Level, mirrored.Below = mirrored.Games+s.Games, mirrored.Above+s.Below, mirrored.Level+s.Level, mirrored.Below+s.Above
+			}
+			require.Equal(t, r, sum)
+			require.Equal(t, r, mirrored)
+		}
+	}
+	for _, pair := range [][2]string{{bots[0], bots[0]}, {bots[0], "nobody"}, {"nobody", bots[0]}} {
+		got, err := model.Against(pair[0], pair[1])
+		require.NoError(t, err)
+		require.Empty(t, got)
+	}
+}

@@ -42,8 +42,8 @@ type Leaderboard struct {
 	closed  map[string]time.Time // by mode: when the ladder last closed a match
 	matches int64                // the number of closed matches; also the id of the latest closed match
 	playing map[string]*playing
-	results map[string]*results // by mode
-	counted bool                // whether results has changed since the last Flush
+	results map[resultKey]int
+	counted map[resultKey]bool // results that have changed since the last Flush
 
 	past past
 }
@@ -68,6 +68,14 @@ type playing struct {
 	ended  time.Time    // when the match ended according to its own stream; zero if it has not ended
 	stored bool         // whether the match has a row
 	dirty  bool         // whether Flush must write the row
+	facts
+}
+
+// facts are known only once the match has ended, and only in matches that ended on
+// 2026-11-26 or later.
+type facts struct {
+	Turns    int
+	Openings []int // by seat: the pips of the two settlements of the setup
 }
 
 // New returns an empty leaderboard.
@@ -81,7 +89,7 @@ var tables string
 
 // Schema implements projections.Model.
 func (l *Leaderboard) Schema() projections.Schema {
-	return projections.Schema{Version: 6, Tables: tables}
+	return projections.Schema{Version: 7, Tables: tables}
 }
 
 // Filter implements projections.Model.
@@ -101,7 +109,7 @@ func (l *Leaderboard) Load(rows *sql.DB) error {
 	l.rows = rows
 	l.past.clear()
 	l.bots, l.closed, l.matches, l.playing = map[string]bot{}, map[string]time.Time{}, 0, map[string]*playing{}
-	l.results, l.counted = map[string]*results{}, false
+	l.results, l.counted = map[resultKey]int{}, map[resultKey]bool{}
 	err := projections.Each(rows, func(scan projections.Scan) error {
 		var b bot
 		var id string
@@ -131,9 +139,9 @@ func (l *Leaderboard) Load(rows *sql.DB) error {
 	}
 	return projections.Each(rows, func(scan projections.Scan) error {
 		var id string
-		var bots, played []byte
+		var bots, played, known []byte
 		var ended sql.Null[int64]
-		if err := scan(&id, &bots, &ended, &played); err != nil {
+		if err := scan(&id, &bots, &ended, &played, &known); err != nil {
 			return err
 		}
 		p := &playing{stored: true}
@@ -141,8 +149,8 @@ func (l *Leaderboard) Load(rows *sql.DB) error {
 			p.ended = time.UnixMilli(ended.V)
 		}
 		l.playing[id] = p
-		return cmp.Or(json.Unmarshal(bots, &p.seats), json.Unmarshal(played, &p.played))
-	}, "SELECT match, seats, ended, played FROM playing")
+		return cmp.Or(json.Unmarshal(bots, &p.seats), json.Unmarshal(played, &p.played), json.Unmarshal(known, &p.facts))
+	}, "SELECT match, seats, ended, played, facts FROM playing")
 }
 
 // Names returns the name and the owner's handle of a bot. For a removed bot, it

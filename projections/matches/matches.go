@@ -55,6 +55,9 @@ type Summary struct {
 	// Seats is nil until the match has ended. It is not part of a leaf of the
 	// signed log.
 	Seats []seats.Seat `json:"seats,omitempty" doc:"What each seat did, in the order of the seats; present once the match has ended."`
+	// Scores and Turns are not part of a leaf of the signed log either.
+	Scores []int `json:"scores,omitempty" doc:"The points of each seat, including hidden ones; present once the match is completed."`
+	Turns  int   `json:"turns,omitempty" doc:"The number of turns; absent until the match has ended, and in matches that ended before 2026-11-26."`
 }
 
 // Mark returns the mark of a seat (seats.Seat.Mark), or "" before the match has
@@ -79,6 +82,7 @@ func (s Summary) Version(seat int) string {
 type Matches struct {
 	batch   map[string]*entry // by id: matches that have changed since the last commit
 	numbers map[string]int64  // by bot id: a cache of the bots' numbers
+	started map[string]span   // by day: matches that have started since the last commit
 	last    int64             // number of the newest seated match
 	edges   edges
 	queries atomic.Pointer[queries]
@@ -92,7 +96,7 @@ func New() *Matches { return &Matches{} }
 func (m *Matches) Name() string { return "matches" }
 
 // Schema implements projections.Model.
-func (m *Matches) Schema() projections.Schema { return projections.Schema{Version: 4, Tables: tables} }
+func (m *Matches) Schema() projections.Schema { return projections.Schema{Version: 5, Tables: tables} }
 
 // Filter implements projections.Model.
 func (m *Matches) Filter() eventstore.Filter {
@@ -104,7 +108,7 @@ func (m *Matches) Filter() eventstore.Filter {
 
 // Load implements projections.Model.
 func (m *Matches) Load(rows *sql.DB) error {
-	m.batch, m.numbers = map[string]*entry{}, map[string]int64{}
+	m.batch, m.numbers, m.started = map[string]*entry{}, map[string]int64{}, map[string]span{}
 	if err := rows.QueryRowContext(context.Background(), "SELECT coalesce(max(seq), 0) FROM matches").Scan(&m.last); err != nil {
 		return err
 	}
@@ -210,8 +214,10 @@ func (m *Matches) applyMatch(tx *projections.Tx, id string, r eventstore.Recorde
 	switch e := e.(type) {
 	case match.Started:
 		en.start(e, meta.At)
-	case match.GameEnded, match.Aborted:
-		en.ended = meta.At.UTC().Format(match.TimeFormat)
+	case match.GameEnded:
+		en.ended, en.scores, en.turns = meta.At.UTC().Format(match.TimeFormat), e.Scores, meta.Turns
+	case match.Aborted:
+		en.ended, en.turns = meta.At.UTC().Format(match.TimeFormat), meta.Turns
 	}
 	if err := seats.Fold(en.played, e, meta.UsedMs); err != nil {
 		return fmt.Errorf("match %s: %w", id, err)

@@ -186,7 +186,7 @@ func TestListFollowsAnAbortedMatch(t *testing.T) {
 	g.Conclude()
 	want := running
 	ended := g.Times[len(g.Times)-1].Format(timeFormat)
-	want.Status, want.EndedAt, want.Reason = matches.Aborted, &ended, ladder.WhyWallClock
+	want.Status, want.EndedAt, want.Reason, want.Turns = matches.Aborted, &ended, ladder.WhyWallClock, 3
 	for i := range g.Used {
 		want.Seats = append(want.Seats, seats.Seat{Strikes: g.State.Strikes[i], TimeUsedMs: &g.Used[i], Version: g.State.Started.Seats[i].Version})
 	}

@@ -8,31 +8,46 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"time"
 
 	"hexarena/domain/ladder"
 )
 
 // columns lists the columns of a summary. row.columns returns variables for these
 // columns, in the same order.
-const columns = "m.seq, m.id, m.mode, m.status, m.started, m.ended, m.players, coalesce(m.reason, ''), m.seats"
+const columns = "m.seq, m.id, m.mode, m.status, m.started, m.ended, m.players, coalesce(m.reason, ''), m.seats, m.scores, m.turns"
 
 // Query selects matches. An empty field selects all matches.
 type Query struct {
 	Mode, Status, BotID string
-	Before              string // id of a match; the page begins after this match
+	RivalID             string // of another bot in the matches of BotID
+	From, To            string // the first and the last day (UTC) on which the matches started, such as 2006-01-02
+	Before              string // id of a match; the page begins after this match, with an older one
+	After               string // id of a match; the page begins with the next newer match, and its order is reversed
 	Limit               int    // at least 1
+}
+
+// selection returns the query without its page.
+func (q Query) selection() Query {
+	q.Before, q.After, q.Limit = "", "", 0
+	return q
+}
+
+// The method ofDays() reports whether a match started on one of the days of the query.
+func (q Query) ofDays(m Summary) bool {
+	day := m.StartedAt[:len(time.DateOnly)]
+	return day >= q.From && (q.To == "" || day <= q.To)
 }
 
 // The type queries holds the prepared statements.
 type queries struct {
-	get, voided, seq, bot *sql.Stmt
-	following             *sql.Stmt         // a bot's matches, oldest first
-	pages, edges          map[int]*sql.Stmt // by the number of kinds that the query selects
+	get, voided, seq, bot, days *sql.Stmt
+	pages, following, edges     map[int]*sql.Stmt // by the number of kinds that the query selects; following lists the oldest first
 }
 
 // prepare prepares the statements for the rows of a file.
 func prepare(rows *sql.DB) (q *queries, err error) {
-	q = &queries{pages: map[int]*sql.Stmt{}, edges: map[int]*sql.Stmt{}}
+	q = &queries{pages: map[int]*sql.Stmt{}, following: map[int]*sql.Stmt{}, edges: map[int]*sql.Stmt{}}
 	statement := func(text string) *sql.Stmt {
 		s, failed := rows.PrepareContext(context.Background(), text)
 		err = errors.Join(err, failed)
@@ -42,27 +57,23 @@ func prepare(rows *sql.DB) (q *queries, err error) {
 	q.voided = statement("SELECT mode, coalesce(reason, '') FROM matches WHERE id = ? AND started IS NULL AND status = '" + Aborted + "'")
 	q.seq = statement("SELECT seq FROM matches WHERE id = ? AND started IS NOT NULL")
 	q.bot = statement("SELECT bot FROM bots WHERE id = ?")
-	q.following = statement("SELECT " + columns + " FROM (" + merged(len(kindsOf("", "")), "seq >= ?2", "seq") +
-		" LIMIT ?3) l CROSS JOIN matches m ON m.seq = l.seq ORDER BY l.seq")
+	q.days = statement("SELECT coalesce(min(first), 0), coalesce(max(last), -1) FROM days WHERE day >= ?1 AND day <= ?2")
 	for n := 1; n <= len(ladder.Modes)*len(statuses); n++ {
-		q.pages[n] = statement("SELECT " + columns + ", (SELECT position FROM checkpoint), (SELECT max(seq) FROM matches) FROM (" +
-			newestFirst(n) + " LIMIT ?3) l CROSS JOIN matches m ON m.seq = l.seq ORDER BY l.seq DESC")
-		q.edges[n] = statement("SELECT seq, (SELECT position FROM checkpoint) FROM (" + newestFirst(n) + " LIMIT 1 OFFSET ?3)")
+		page := "SELECT " + columns + ", (SELECT position FROM checkpoint), (SELECT max(seq) FROM matches) FROM (%s LIMIT ?4) l CROSS JOIN matches m ON m.seq = l.seq ORDER BY l.%s"
+		q.pages[n] = statement(fmt.Sprintf(page, merged(n, "seq DESC"), "seq DESC"))
+		q.following[n] = statement(fmt.Sprintf(page, merged(n, "seq"), "seq"))
+		q.edges[n] = statement("SELECT seq, (SELECT position FROM checkpoint) FROM (" + merged(n, "seq DESC") + " LIMIT 1 OFFSET ?4)")
 	}
 	return q, err
 }
 
-// newestFirst returns a query that lists matches of the bot ?1, newest first. It
-// selects n kinds of matches whose numbers are less than ?2.
-func newestFirst(n int) string { return merged(n, "seq < ?2", "seq DESC") }
-
-// The function merged() returns a query that lists n kinds of matches of the bot ?1.
-// The table stores the matches of each kind in order. So SQLite only has to merge the
-// kinds, and reads only the rows of the page.
-func merged(n int, condition, order string) string {
+// The function merged() returns a query that lists n kinds of matches under the key ?1
+// whose numbers are ?2 to ?3. The table stores the matches of each kind in order. So
+// SQLite only has to merge the kinds, and reads only the rows of the page.
+func merged(n int, order string) string {
 	ranges := make([]string, n)
 	for i := range ranges {
-		ranges[i] = fmt.Sprintf("SELECT seq FROM listed WHERE bot = ?1 AND %s AND kind = ?%d", condition, 4+i)
+		ranges[i] = fmt.Sprintf("SELECT seq FROM listed WHERE key = ?1 AND seq >= ?2 AND seq <= ?3 AND kind = ?%d", 5+i)
 	}
 	return strings.Join(ranges, " UNION ALL ") + " ORDER BY " + order
 }
@@ -84,32 +95,27 @@ func (m *Matches) Voided(id string) (mode, reason string, found bool, err error)
 	return mode, reason, err == nil, ignoreNoRows(err)
 }
 
-// List returns a page of matches, the most recently seated first. The result next
-// is the Before of the next page, or "" if this is the last page. The result known
-// is false if Before is not the id of a match that has started.
+// List returns a page of matches, the most recently seated first. If the query has After,
+// the page begins with the oldest match instead. The result next is the Before or the
+// After of the next page, or "" if this is the last page. The result known is false if
+// Before or After is not the id of a match that has started.
 func (m *Matches) List(query Query) (page []Summary, next string, known bool, err error) {
 	q := m.queries.Load()
-	s := selection{query.BotID, query.Mode, query.Status}
-	before, err := q.before(query.Before)
+	r, err := q.rangeOf(query)
 	if err != nil {
 		return nil, "", false, ignoreNoRows(err)
 	}
-	bot, err := q.number(query.BotID)
-	if err != nil {
+	if r.key, err = q.key(query.BotID, query.RivalID); err != nil || len(r.kinds) == 0 {
 		return []Summary{}, "", true, ignoreNoRows(err)
 	}
-	kinds := kindsOf(query.Mode, query.Status)
-	if len(kinds) == 0 {
-		return []Summary{}, "", true, nil
-	}
-	found, at, last, err := q.page(bot, kinds, before, query.Limit+1)
+	found, at, newest, err := q.ofDays(query, r)
 	if err != nil || len(found) == 0 {
 		return []Summary{}, "", true, err
 	}
 	// The numbers of matches have no gaps. So a match can be out of reach only if
 	// enough newer matches have been seated.
-	if last-found[len(found)-1].seq >= Reachable {
-		edge, err := m.edges.of(s, at, func() (int64, int64, error) { return q.edge(bot, kinds) })
+	if query.After == "" && min(newest, r.newest)-found[len(found)-1].seq >= Reachable {
+		edge, err := m.edges.of(query.selection(), at, func() (int64, int64, error) { return q.edge(r) })
 		if err != nil {
 			return nil, "", false, err
 		}
@@ -132,62 +138,134 @@ func (m *Matches) List(query Query) (page []Summary, next string, known bool, er
 // started this match. If first is empty, the list begins with the bot's oldest match.
 // From can list every match of the bot.
 func (m *Matches) From(botID, first string, limit int) (list []Summary, known bool, err error) {
-	q, seq := m.queries.Load(), int64(0)
+	q, r := m.queries.Load(), all()
 	if first != "" {
-		if seq, err = q.before(first); err != nil {
+		if r.span.first, err = q.number(first); err != nil {
 			return nil, false, ignoreNoRows(err)
 		}
 	}
-	bot, err := q.number(botID)
-	if err != nil {
+	if r.key, err = q.key(botID, ""); err != nil {
 		return nil, first == "", ignoreNoRows(err)
 	}
-	rows, err := q.following.QueryContext(context.Background(), append([]any{bot, seq, limit}, kindsOf("", "")...)...)
-	if err != nil {
-		return nil, false, err
-	}
-	var r row
-	found, err := r.all(rows, r.columns())
+	found, _, _, err := q.page(q.following, r, limit)
 	for _, en := range found {
 		list = append(list, en.Summary)
 	}
 	return list, first == "" || len(list) > 0 && list[0].ID == first, err
 }
 
-// The method before() returns the number of a match. If id is empty, it returns the
-// greatest possible number.
-func (q *queries) before(id string) (seq int64, err error) {
-	if id == "" {
-		return math.MaxInt64, nil
+// keyRange is a range of rows of the table listed. The greatest number without the page of
+// the query is newest.
+type keyRange struct {
+	key    int64
+	kinds  []any
+	span   span
+	newest int64
+}
+
+// The function all() returns the range of all matches.
+func all() keyRange {
+	return keyRange{0, kindsOf("", ""), span{0, math.MaxInt64}, math.MaxInt64}
+}
+
+// rangeOf returns the range of a query, without its key. It returns sql.ErrNoRows if the
+// query begins at an unknown match.
+func (q *queries) rangeOf(query Query) (r keyRange, err error) {
+	r = all()
+	r.kinds = kindsOf(query.Mode, query.Status)
+	if query.From != "" || query.To != "" {
+		to := query.To
+		if to == "" {
+			to = "9999-12-31"
+		}
+		if err = q.days.QueryRowContext(context.Background(), query.From, to).Scan(&r.span.first, &r.span.last); err != nil {
+			return r, err
+		}
 	}
+	r.newest = r.span.last
+	if query.Before != "" {
+		seq, err := q.number(query.Before)
+		if err != nil {
+			return r, err
+		}
+		r.span.last = min(r.span.last, seq-1)
+	}
+	if query.After != "" {
+		seq, err := q.number(query.After)
+		if err != nil {
+			return r, err
+		}
+		r.span.first = max(r.span.first, seq+1)
+	}
+	return r, nil
+}
+
+// The method number() returns the number of a match that has started.
+func (q *queries) number(id string) (seq int64, err error) {
 	return seq, q.seq.QueryRowContext(context.Background(), id).Scan(&seq)
 }
 
-// The method number() returns the number of a bot. If botID is empty, it returns 0,
-// which stands for all bots.
-func (q *queries) number(botID string) (bot int64, err error) {
+// The method key() returns the key under which the matches of a bot, or of a pair of bots,
+// are listed. Empty ids stand for all bots.
+func (q *queries) key(botID, rivalID string) (key int64, err error) {
 	if botID == "" {
 		return 0, nil
 	}
-	return bot, q.bot.QueryRowContext(context.Background(), botID).Scan(&bot)
+	if err = q.bot.QueryRowContext(context.Background(), botID).Scan(&key); err != nil || rivalID == "" {
+		return key, err
+	}
+	var rival int64
+	if err = q.bot.QueryRowContext(context.Background(), rivalID).Scan(&rival); err != nil {
+		return 0, err
+	}
+	return pairOf(key, rival), nil
 }
 
-// page reads a page of matches. It also returns the checkpoint of the rows, and the
-// number of the newest seated match.
-func (q *queries) page(bot int64, kinds []any, before int64, limit int) (list []entry, at, last int64, err error) {
-	rows, err := q.pages[len(kinds)].QueryContext(context.Background(), append([]any{bot, before, limit}, kinds...)...)
+// The method ofDays() reads one match more than the page of a query. It leaves out the few
+// matches in the range that started on other days.
+func (q *queries) ofDays(query Query, r keyRange) (found []entry, at, newest int64, err error) {
+	pages, limit := q.pages, query.Limit+1
+	if query.After != "" {
+		pages = q.following
+	}
+	for len(found) < limit {
+		var rows []entry
+		if rows, at, newest, err = q.page(pages, r, limit); err != nil {
+			return nil, 0, 0, err
+		}
+		for _, en := range rows {
+			if query.ofDays(en.Summary) && len(found) < limit {
+				found = append(found, en)
+			}
+		}
+		if len(rows) < limit {
+			break
+		}
+		if last := rows[len(rows)-1].seq; query.After != "" {
+			r.span.first = last + 1
+		} else {
+			r.span.last = last - 1
+		}
+	}
+	return found, at, newest, nil
+}
+
+// page reads matches with one of the statements. It also returns the checkpoint of the
+// rows, and the number of the newest seated match.
+func (q *queries) page(by map[int]*sql.Stmt, r keyRange, limit int) (list []entry, at, newest int64, err error) {
+	rows, err := by[len(r.kinds)].QueryContext(context.Background(), append([]any{r.key, r.span.first, r.span.last, limit}, r.kinds...)...)
 	if err != nil {
 		return nil, 0, 0, err
 	}
-	var r row
-	list, err = r.all(rows, append(r.columns(), &at, &last))
-	return list, at, last, err
+	var into row
+	list, err = into.all(rows, append(into.columns(), &at, &newest))
+	return list, at, newest, err
 }
 
 // edge returns the number of the oldest match that the query can list, or 0 if it
 // can list all matches. It also returns the checkpoint of the rows.
-func (q *queries) edge(bot int64, kinds []any) (seq, at int64, err error) {
-	err = q.edges[len(kinds)].QueryRowContext(context.Background(), append([]any{bot, int64(math.MaxInt64), Reachable - 1}, kinds...)...).Scan(&seq, &at)
+func (q *queries) edge(r keyRange) (seq, at int64, err error) {
+	err = q.edges[len(r.kinds)].QueryRowContext(context.Background(), append([]any{r.key, r.span.first, r.newest, Reachable - 1}, r.kinds...)...).Scan(&seq, &at)
 	return seq, at, ignoreNoRows(err)
 }
 
@@ -205,11 +283,12 @@ type row struct {
 	ended   *string
 	players []byte
 	played  []byte
+	scores  []byte
 }
 
 // The method columns returns the destinations of the columns.
 func (r *row) columns() []any {
-	return []any{&r.seq, &r.ID, &r.Mode, &r.Status, &r.StartedAt, &r.ended, &r.players, &r.Reason, &r.played}
+	return []any{&r.seq, &r.ID, &r.Mode, &r.Status, &r.StartedAt, &r.ended, &r.players, &r.Reason, &r.played, &r.scores, &r.turns}
 }
 
 // scan reads one summary. The columns may end with additional destinations.
@@ -219,7 +298,10 @@ func (r *row) scan(from interface{ Scan(into ...any) error }, columns []any) (en
 	}
 	en = r.entry
 	if en.Status != Running {
-		en.EndedAt = r.ended
+		en.EndedAt, en.Turns = r.ended, r.turns
+		if en.Status == Completed {
+			en.Scores = decodeScores(r.scores)
+		}
 		if en.Seats, err = decodeSeats(r.played); err != nil {
 			return entry{}, err
 		}
@@ -241,16 +323,12 @@ func (r *row) all(rows *sql.Rows, columns []any) (list []entry, err error) {
 	return list, rows.Err()
 }
 
-// selection identifies a set of matches that a query selects. Each selection has
-// its own edge.
-type selection struct{ bot, mode, status string }
-
-// The type edges caches the edge of each selection until the next commit. An edge is
+// The type edges caches the edge of each Query.selection until the next commit. An edge is
 // the number of the oldest match that a query can list. Finding it takes a few
 // milliseconds. Only pages with much older matches need an edge.
 type edges struct {
 	mu     sync.Mutex
-	cached map[selection]edge
+	cached map[Query]edge
 }
 
 type edge struct{ seq, at int64 }
@@ -260,7 +338,7 @@ const maxEdges = 1000
 
 // The method of() returns the edge of a selection at the given checkpoint or a later
 // one.
-func (e *edges) of(s selection, at int64, find func() (seq, at int64, err error)) (int64, error) {
+func (e *edges) of(s Query, at int64, find func() (seq, at int64, err error)) (int64, error) {
 	e.mu.Lock()
 	cached, ok := e.cached[s]
 	e.mu.Unlock()
@@ -274,7 +352,7 @@ func (e *edges) of(s selection, at int64, find func() (seq, at int64, err error)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.cached == nil || len(e.cached) >= maxEdges {
-		e.cached = map[selection]edge{}
+		e.cached = map[Query]edge{}
 	}
 	e.cached[s] = edge{seq, at}
 	return seq, nil

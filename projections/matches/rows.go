@@ -4,9 +4,11 @@ import (
 	_ "embed" // the schema
 	"encoding/binary"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"hexarena/domain/game"
 	"hexarena/domain/ladder"
@@ -45,6 +47,8 @@ type entry struct {
 	Summary
 	seq    int64
 	played []seats.Seat // hidden until the ladder closes the match
+	scores []int        // hidden like played
+	turns  int          // hidden like played
 	ended  string       // when the match ended according to its own stream; hidden until the ladder closes the match
 	kind   int          // the kind of the match's rows in the table listed
 	stored bool
@@ -56,11 +60,11 @@ func (m *Matches) find(tx *projections.Tx, id string) (*entry, error) {
 	if en, ok := m.batch[id]; ok {
 		return en, nil
 	}
-	var players, played []byte
+	var players, played, scores []byte
 	var started, ended, reason *string
 	en := &entry{Summary: Summary{ID: id}, kind: unlisted, stored: true}
-	found, err := tx.Find("SELECT seq, mode, status, started, ended, players, reason, seats FROM matches WHERE id = ?", []any{id},
-		&en.seq, &en.Mode, &en.Status, &started, &ended, &players, &reason, &played)
+	found, err := tx.Find("SELECT seq, mode, status, started, ended, players, reason, seats, scores, turns FROM matches WHERE id = ?", []any{id},
+		&en.seq, &en.Mode, &en.Status, &started, &ended, &players, &reason, &played, &scores, &en.turns)
 	if !found {
 		return nil, err
 	}
@@ -70,6 +74,7 @@ func (m *Matches) find(tx *projections.Tx, id string) (*entry, error) {
 	if en.played, err = decodeSeats(played); err != nil {
 		return nil, err
 	}
+	en.scores = decodeScores(scores)
 	if ended != nil {
 		en.ended = *ended
 	}
@@ -96,47 +101,87 @@ func (m *Matches) Flush(tx *projections.Tx) error {
 			return err
 		}
 	}
+	for _, day := range slices.Sorted(maps.Keys(m.started)) {
+		s := m.started[day]
+		if err := tx.Exec("INSERT INTO days (day, first, last) VALUES (?, ?, ?) ON CONFLICT (day) DO UPDATE SET first = min(first, excluded.first), last = max(last, excluded.last)",
+			day, s.first, s.last); err != nil {
+			return err
+		}
+	}
+	clear(m.started)
 	return nil
+}
+
+// span is a range of match numbers, both included.
+type span struct{ first, last int64 }
+
+// The method start() includes a match in the span of the day on which it started.
+func (m *Matches) start(en *entry) {
+	day := en.StartedAt[:len(time.DateOnly)]
+	s, ok := m.started[day]
+	if !ok {
+		s = span{en.seq, en.seq}
+	}
+	m.started[day] = span{min(s.first, en.seq), max(s.last, en.seq)}
 }
 
 func (m *Matches) write(tx *projections.Tx, en *entry) error {
 	started, ended, players, reason, played := optional(en.StartedAt), optional(en.ended), encodePlayers(en.Players), optional(en.Reason), encodeSeats(en.played)
 	var err error
 	if en.stored {
-		err = tx.Exec("UPDATE matches SET status = ?, started = ?, ended = ?, players = ?, reason = ?, seats = ? WHERE seq = ?",
-			en.Status, started, ended, players, reason, played, en.seq)
+		err = tx.Exec("UPDATE matches SET status = ?, started = ?, ended = ?, players = ?, reason = ?, seats = ?, scores = ?, turns = ? WHERE seq = ?",
+			en.Status, started, ended, players, reason, played, encodeScores(en.scores), en.turns, en.seq)
 	} else {
-		err = tx.Exec("INSERT INTO matches (seq, id, mode, status, started, ended, players, reason, seats) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			en.seq, en.ID, en.Mode, en.Status, started, ended, players, reason, played)
+		err = tx.Exec("INSERT INTO matches (seq, id, mode, status, started, ended, players, reason, seats, scores, turns) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			en.seq, en.ID, en.Mode, en.Status, started, ended, players, reason, played, encodeScores(en.scores), en.turns)
 	}
 	kind := kindOf(en.Mode, en.Status)
 	if err != nil || en.StartedAt == "" || kind == en.kind {
 		return err
 	}
-	bots := []any{int64(0)}
-	for _, p := range en.Players {
-		n, err := m.number(tx, p.BotID)
-		if err != nil {
-			return err
-		}
-		if !slices.Contains(bots, any(n)) {
-			bots = append(bots, n)
-		}
+	keys, err := m.keys(tx, en.Players)
+	if err != nil {
+		return err
 	}
 	if en.kind == unlisted {
+		m.start(en)
 		var rows []any
-		for _, bot := range bots {
-			rows = append(rows, bot, kind, en.seq)
+		for _, key := range keys {
+			rows = append(rows, key, kind, en.seq)
 		}
-		return tx.Exec("INSERT INTO listed (bot, kind, seq) VALUES (?, ?, ?)"+strings.Repeat(", (?, ?, ?)", len(bots)-1), rows...)
+		return tx.Exec("INSERT INTO listed (key, kind, seq) VALUES (?, ?, ?)"+strings.Repeat(", (?, ?, ?)", len(keys)-1), rows...)
 	}
-	for _, bot := range bots {
-		if err := tx.Exec("UPDATE listed SET kind = ? WHERE bot = ? AND kind = ? AND seq = ?", kind, bot, en.kind, en.seq); err != nil {
+	for _, key := range keys {
+		if err := tx.Exec("UPDATE listed SET kind = ? WHERE key = ? AND kind = ? AND seq = ?", kind, key, en.kind, en.seq); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// The method keys() returns the keys under which a match is listed.
+func (m *Matches) keys(tx *projections.Tx, players []Player) ([]int64, error) {
+	var bots []int64
+	for _, p := range players {
+		n, err := m.number(tx, p.BotID)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(bots, n) {
+			bots = append(bots, n)
+		}
+	}
+	keys := append([]int64{0}, bots...)
+	for i, a := range bots {
+		for _, b := range bots[:i] {
+			keys = append(keys, pairOf(a, b))
+		}
+	}
+	return keys, nil
+}
+
+// pairOf returns the key of two bots. It is greater than the number of any bot.
+func pairOf(a, b int64) int64 { return min(a, b)<<32 | max(a, b) }
 
 // number returns the number of a bot. If the bot has no number, it assigns one.
 func (m *Matches) number(tx *projections.Tx, id string) (n int64, err error) {
@@ -204,6 +249,29 @@ func decodePlayers(b []byte) ([]Player, error) {
 		players = append(players, p)
 	}
 	return players, nil
+}
+
+// encodeScores encodes scores as one byte for each seat, or as nil if there are none.
+func encodeScores(scores []int) any {
+	if scores == nil {
+		return nil
+	}
+	b := make([]byte, len(scores))
+	for i, n := range scores {
+		b[i] = byte(n)
+	}
+	return b
+}
+
+func decodeScores(b []byte) []int {
+	if b == nil {
+		return nil
+	}
+	scores := make([]int, len(b))
+	for i, n := range b {
+		scores[i] = int(n)
+	}
+	return scores
 }
 
 func optional(text string) any {

@@ -19,6 +19,8 @@ export const empty = { roads: new Uint8Array(edges.length).fill(none), towns: ne
 export const seatOf = (piece) => piece % city;
 export const isCity = (piece) => piece !== none && piece >= city;
 
+export const noChange = { roads: [], towns: [], bandit: false };
+
 // changes lists the edges and vertices with different pieces, and reports whether the
 // bandit moved.
 export function changes(before, after) {

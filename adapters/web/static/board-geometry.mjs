@@ -12,9 +12,10 @@ const middle = { x: 4 * stepX, y: 6 * stepY };
 
 export const resources = ['brick', 'lumber', 'wool', 'grain', 'ore'];
 
-// viewBox contains the island and its ports. smallViewBox contains only the island.
+// viewBox contains the island and its ports. smallViewBox contains only the island, with room
+// for the cities on its coast.
 export const viewBox = { x: -108, y: -98, width: 562.4, height: 496 };
-export const smallViewBox = { x: -58, y: -64, width: 462.4, height: 428 };
+export const smallViewBox = { x: -70, y: -76, width: 486.4, height: 450 };
 
 function lattice() {
   const centres = [];
@@ -93,4 +94,19 @@ export function outline(ids, scale = 1, about = middle) {
     const { x, y } = vertices[v];
     return `${round(about.x + (x - about.x) * scale)},${round(about.y + (y - about.y) * scale)}`;
   }).join(' ');
+}
+
+// placesOf returns the ids in a bot's answer to a request. Rejected answers may contain
+// anything.
+export function placesOf(answer) {
+  let action;
+  try {
+    action = JSON.parse(answer)?.action;
+  } catch { /* a malformed answer names no place */ }
+  const known = (list, ...ids) => ids.flat().filter((id) => Number.isInteger(id) && id >= 0 && id < list.length);
+  return {
+    hexes: known(hexes, action?.hex),
+    edges: known(edges, action?.edge, action?.road, action?.edges),
+    vertices: known(vertices, action?.vertex, action?.settlement),
+  };
 }

@@ -1,6 +1,6 @@
 // A board in SVG. It is painted once. To show a frame, it changes only the pieces that
 // differ from the previous frame.
-import { changes, empty, isCity, none, piecesOf, seatOf } from './board-diff.mjs';
+import { changes, empty, isCity, noChange, none, piecesOf, seatOf } from './board-diff.mjs';
 import { land, paint, picture, svg } from './board-art.mjs';
 import { edges, hexVertices, hexes, outline, vertices } from './board-geometry.mjs';
 import { describeIsland, describePieces } from './board-text.mjs';
@@ -10,12 +10,22 @@ const keep = 'M-15 11V-2h6v-7l7-6 7 6v4h10v16z';
 const robber = 'M-9 15c0-9 4-11 5-13a7.500 7.500 0 1 1 8 0c1 2 5 4 5 13z';
 let count = 0;
 
+const boards = new WeakMap(); // by element
+
 // createBoard paints {hexes, ports}. A small board leaves out details that 160 pixels
 // cannot show. names lists the bots in seat order, for the screen-reader text.
 export function createBoard(layout, { small = false, names = [] } = {}) {
   paint();
-  return new Board(layout, small, names);
+  const board = new Board(layout, small, names);
+  boards.set(board.element, board);
+  return board;
 }
+
+// The key i shows or hides the ids on all boards of the page.
+document.addEventListener('keydown', (e) => {
+  if (e.key !== 'i' || e.ctrlKey || e.metaKey || e.altKey || e.target.matches('select, textarea, input:not([type=range])')) return;
+  for (const element of document.querySelectorAll('.hx-island')) boards.get(element)?.label();
+});
 
 class Board {
   constructor(layout, small, names) {
@@ -53,24 +63,31 @@ class Board {
     this.element.append(top);
   }
 
-  // show paints a frame. before is the previous frame, or null. Pieces that differ from
-  // the previous frame are marked as fresh. If moving is true, show animates fresh pieces.
-  show(frame, before = null, moving = false) {
-    const next = piecesOf(frame);
+  // show paints a frame. The pieces that the frame changed are marked as fresh. If moving
+  // is true, show animates them.
+  show(frame, { pieces: next = piecesOf(frame), changed = noChange, moving = false } = {}) {
     const todo = changes(this.shown, next);
     for (const e of todo.roads) this.putRoad(e, next.roads[e]);
     for (const v of todo.towns) this.putTown(v, next.towns[v]);
     if (todo.bandit) this.putBandit(next.bandit);
     this.shown = next;
     this.element.classList.toggle('still', !moving);
-    this.freshen(before ? changes(piecesOf(before), next) : { roads: [], towns: [], bandit: false });
+    this.freshen(changed);
     this.light(frame.event?.kind === 'roll' ? frame.dice[0] + frame.dice[1] : 0, next.bandit);
   }
 
   // label shows or hides the ids of hexes, vertices and edges, as docs/rules.md numbers them.
-  label(on) {
+  label(on = this.ids?.getAttribute('visibility') !== 'visible') {
     if (on && !this.ids) this.layers[3].before(this.ids = svg('g', { class: 'ids' }, ...hexes.map((at, id) => idAt(at.x, at.y + 38, id, 'id')), ...edges.map(([v, w], id) => idAt((vertices[v].x + vertices[w].x) / 2, (vertices[v].y + vertices[w].y) / 2, id, 'id id-edge')), ...vertices.map((at, id) => idAt(at.x, at.y, id, 'id id-vertex'))));
     this.ids?.setAttribute('visibility', on ? 'visible' : 'hidden');
+  }
+
+  // attempt marks the hexes, edges and vertices of an action, whether or not it was legal.
+  attempt({ hexes: h, edges: e, vertices: v }) {
+    this.layers[3].before(svg('g', { class: 'attempt' },
+      ...h.map((id) => svg('polygon', { points: outline(hexVertices[id], 0.93, hexes[id]) })),
+      ...e.map((id) => svg('line', ends(id))),
+      ...v.map((id) => svg('circle', { cx: vertices[id].x, cy: vertices[id].y, r: 17 }))));
   }
 
   // describe updates the text for screen readers.
@@ -124,10 +141,15 @@ function idAt(x, y, id, className) {
   return text;
 }
 
-function layRoad(e) {
+// ends returns the ends of a road on an edge.
+function ends(e) {
   const [v, w] = edges[e].map((id) => vertices[id]);
   const trim = 0.17;
-  const line = { x1: mix(v.x, w.x, trim), y1: mix(v.y, w.y, trim), x2: mix(w.x, v.x, trim), y2: mix(w.y, v.y, trim) };
+  return { x1: mix(v.x, w.x, trim), y1: mix(v.y, w.y, trim), x2: mix(w.x, v.x, trim), y2: mix(w.y, v.y, trim) };
+}
+
+function layRoad(e) {
+  const line = ends(e);
   return svg('g', {}, svg('line', { ...line, class: 'case' }), svg('line', { ...line, class: 'way' }), svg('line', { ...line, class: 'tread' }));
 }
 

@@ -3,6 +3,7 @@
 // and removes ended matches.
 import { createBoard } from './board.mjs';
 import { mark } from './board-art.mjs';
+import { changes, piecesOf } from './board-diff.mjs';
 import { element, readJSON, write } from './dom.mjs';
 import { follow } from './live-stream.mjs';
 import { turnOf } from './watch-model.mjs';
@@ -85,9 +86,9 @@ class Boards {
     }
     card.waiting = false;
     const { frame } = card;
-    const before = card.shown ?? null;
-    card.shown = frame;
-    card.board.show(frame, before, before !== null);
+    const pieces = piecesOf(frame);
+    card.board.show(frame, card.pieces ? { pieces, changed: changes(card.pieces, pieces), moving: true } : { pieces });
+    card.pieces = pieces;
     card.say(card.over ?? (frame.turn > 0 ? `turn ${frame.turn}` : 'setup'));
     const seat = turnOf(frame);
     card.scores.forEach((score, s) => {
@@ -136,6 +137,7 @@ class Boards {
   }
 
   end(summary) {
+    document.dispatchEvent(new Event('matchended')); // for refresh.mjs
     const card = this.cards.get(summary.id);
     if (!card) return;
     card.item.classList.add('ended');

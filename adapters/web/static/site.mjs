@@ -12,6 +12,17 @@ toggle?.addEventListener("submit", (event) => {
   toggle.querySelector("button").value = dark ? "dark" : "light";
 });
 
+// Hide or show results immediately. Without this script, the form reloads the page.
+for (const form of document.querySelectorAll("[data-spoiler-switch]")) {
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const { value } = event.submitter;
+    document.documentElement.dataset.spoilers = value;
+    document.cookie = `spoilers=${value}; path=/; max-age=31536000; samesite=lax`;
+    form.querySelector(`[value="${value === "hide" ? "show" : "hide"}"]`).focus();
+  });
+}
+
 // Copy the text of the field beside a button.
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.addEventListener("click", async () => {

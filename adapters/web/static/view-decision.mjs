@@ -1,5 +1,7 @@
 // Shows the decision that the current event of a match closed. Only the pages of
 // `arena view` load this module. It shows a part of the page of the decision.
+import { showPositions } from './position.mjs';
+
 const settled = 120; // ms without a step before the decision is loaded
 
 class DecisionView {
@@ -31,6 +33,7 @@ class DecisionView {
     this.shown = this.pages.has(id) || id === undefined ? id : NaN;
     this.box.replaceChildren(text);
     this.box.scrollTop = 0;
+    showPositions(this.box);
     const request = this.box.querySelector('[data-request]');
     if (request) request.open = this.open;
   }

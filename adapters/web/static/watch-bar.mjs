@@ -19,13 +19,13 @@ const speeds = [1, 2, 4, 8, 16, 32];
 
 export class Bar {
   // on contains the callbacks go(i), step(n), turn(n), play(), speed(n), view(name),
-  // result(), live(), ids().
+  // result(), live().
   constructor(root, on) {
     this.root = root;
     this.on = on;
     this.range = root.querySelector('[data-range]');
     this.place = root.querySelector('[data-place]');
-    this.link = root.querySelector('[data-link]');
+    this.wanted = root.querySelector('[data-wanted]');
     this.speed = root.querySelector('[data-speed]');
     this.view = root.querySelector('[data-view]');
     this.help = root.querySelector('[data-help]');
@@ -35,6 +35,11 @@ export class Bar {
     this.speed?.addEventListener('change', () => on.speed(Number(this.speed.value)));
     this.view?.addEventListener('change', () => on.view(this.view.value));
     root.addEventListener('click', (e) => this.press(e.target.closest('[data-do]')?.dataset.do));
+    this.wanted.addEventListener('keydown', (e) => {
+      if (e.key === 'Enter') this.seek();
+      if (e.key === 'Enter' || e.key === 'Escape') this.place.parentElement.focus();
+    });
+    this.wanted.addEventListener('blur', () => this.asking(false));
     this.help.addEventListener('close', () => { if (this.help.contains(document.activeElement)) document.activeElement.blur(); });
     document.addEventListener('keydown', (e) => this.key(e));
   }
@@ -43,9 +48,27 @@ export class Bar {
     const actions = {
       play: () => this.on.play(), back: () => this.on.step(-1), next: () => this.on.step(1), result: () => this.on.result(),
       'turn-back': () => this.on.turn(-1), 'turn-next': () => this.on.turn(1), first: () => this.on.go(0), last: () => this.on.go(Infinity),
-      live: () => this.on.live(), help: () => this.help.showModal(), 'close-help': () => this.help.close(),
+      live: () => this.on.live(), ask: () => this.ask(), help: () => this.help.showModal(), 'close-help': () => this.help.close(),
     };
     actions[name]?.();
+  }
+
+  // ask lets the reader write the number of an event. Enter goes to the event.
+  ask() {
+    this.asking(true);
+    this.wanted.value = this.place.textContent.split(' ')[0];
+    this.wanted.select();
+  }
+
+  asking(on) {
+    this.wanted.hidden = !on;
+    this.place.parentElement.hidden = on;
+  }
+
+  seek() {
+    const at = parseInt(this.wanted.value.replace('#', ''), 10);
+    this.asking(false);
+    if (at > 0) this.on.go(at - 1);
   }
 
   // key ignores a key that the focused control uses itself.
@@ -62,7 +85,7 @@ export class Bar {
   }
 
   visible() {
-    const { top, bottom } = this.root.getBoundingClientRect();
+    const { top, bottom } = this.range.getBoundingClientRect();
     return bottom > 0 && top < innerHeight;
   }
 
@@ -70,7 +93,7 @@ export class Bar {
     const { on } = this;
     const actions = {
       ' ': () => on.play(), ArrowLeft: () => on.step(-1), ArrowRight: () => on.step(1), ArrowUp: () => on.turn(-1), ArrowDown: () => on.turn(1),
-      Home: () => on.go(0), End: () => on.go(Infinity), '+': () => this.faster(1), '-': () => this.faster(-1), r: () => on.result(), l: () => on.live(), i: () => on.ids(),
+      Home: () => on.go(0), End: () => on.go(Infinity), '+': () => this.faster(1), '-': () => this.faster(-1), r: () => on.result(), l: () => on.live(), g: () => this.ask(),
       p: () => this.look(''), a: () => this.look('all'), '?': () => this.press('help'),
     };
     if (/^[1-4]$/.test(key)) return () => this.look(String(Number(key) - 1));
@@ -121,11 +144,10 @@ export class Bar {
     return mark && (far(mark) / this.last) * width <= nearby ? mark.at : Math.round(at);
   }
 
-  at(i, frame, length, text) {
+  at(i, length, text) {
     this.range.value = i;
     this.range.setAttribute('aria-valuetext', `Event ${i + 1} of ${length}: ${text}`);
     this.place.textContent = `${i + 1} / ${length}`;
-    this.link.href = `#${frame.seq}`;
   }
 
   playing(on) {

@@ -6,7 +6,7 @@ import { element } from './dom.mjs';
 import { sentence } from './watch-log.mjs';
 
 const windowSize = 80; // events
-const pause = 80; // ms without a step before the list follows a far jump
+const pause = 150; // ms without a step before the list follows a far jump
 
 export class Feed {
   constructor(list, names, go) {
@@ -46,6 +46,7 @@ export class Feed {
       if (this.rows.length > windowSize) this.rows.pop().remove();
       return;
     }
+    row.classList.toggle('later', this.rows.length > 0);
     this.rows.push(row);
     this.list.append(row);
     if (this.rows.length > windowSize) {
@@ -81,11 +82,14 @@ export class Feed {
     row.dataset.at = i;
     const link = row.appendChild(element('a', '', frame.seq));
     link.href = `#${frame.seq}`;
+    link.tabIndex = -1; // the arrow keys step through the events
     const text = row.appendChild(element('span'));
     text.append(...sentence(before, frame, timeline.layout).map((part) => partNode(part, this.names)));
     return row;
   }
 
+  // point marks the row of the current event, and the rows of later events. It changes only
+  // rows that differ.
   point(row) {
     if (!row || row === this.current) return;
     this.current?.classList.remove('current');
@@ -93,6 +97,9 @@ export class Feed {
     this.current = row;
     row.classList.add('current');
     row.setAttribute('aria-current', 'true');
+    const at = Number(row.dataset.at) - this.from;
+    for (let i = at; i >= 0 && this.rows[i].classList.contains('later'); i--) this.rows[i].classList.remove('later');
+    for (let i = at + 1; i < this.rows.length && !this.rows[i].classList.contains('later'); i++) this.rows[i].classList.add('later');
     this.scroll();
   }
 
@@ -112,6 +119,11 @@ export function partNode(part, names) {
     card.title = part.card;
     card.append(`${part.n}`, icon(part.card));
     return card;
+  }
+  if (part.accepts !== undefined) { // an answer to an offer
+    const answer = element('b', `who answer seat-${part.seat}`, part.accepts ? '✓' : '✗');
+    answer.title = `${names[part.seat]} ${part.accepts ? 'accepts' : 'declines'}`;
+    return answer;
   }
   const [node, text] = part.talk !== undefined
     ? [element('q'), part.talk]

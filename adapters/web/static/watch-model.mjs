@@ -1,7 +1,7 @@
 // The frames of a match in order. For each frame, facts contains totals that the frame
 // itself does not contain: rolls, income, thinking times and strikes so far. The totals are
 // counted once, when the frame arrives, so that every step costs the same.
-import { changes, empty, isCity, piecesOf } from './board-diff.mjs';
+import { changes, empty, isCity, noChange, piecesOf } from './board-diff.mjs';
 import { vertexHexes } from './board-geometry.mjs';
 import { talkOf } from './watch-log.mjs';
 
@@ -69,6 +69,18 @@ export class Timeline {
     return later >= 0 ? later : this.frames.findIndex(rolled);
   }
 
+  // answersTo says who has answered the open offer of a frame, and how. Only frames of an
+  // ended match contain the answers.
+  answersTo(frame) {
+    const parts = [];
+    for (let i = this.indexOf(frame.seq); this.frames[i]?.openTrade; i--) {
+      const { seat, data } = this.frames[i].event;
+      if (data?.kind === 'turn') break; // the offer
+      if (data?.action && data.kind === 'trade') parts.unshift({ seat, accepts: data.action.accept });
+    }
+    return parts;
+  }
+
   // next is the seq of the next frame.
   get next() { return this.length === 0 ? 1 : this.frames.at(-1).seq + 1; }
 
@@ -92,7 +104,7 @@ export class Timeline {
   follow(was, before, frame) {
     const { kind, seat, data } = frame.event;
     const pieces = piecesOf(frame);
-    const facts = { ...was, pieces, changed: changes(was.pieces, pieces) };
+    const facts = { ...was, pieces, changed: before ? changes(was.pieces, pieces) : noChange };
     if (kind === 'roll') {
       facts.dice = plus(was.dice, frame.dice[0] + frame.dice[1], 1);
       facts.rolls = was.rolls + 1;

@@ -22,9 +22,10 @@ export class Seats {
     }
   }
 
-  // clock shows a text next to one seat.
-  clock(seat, text) {
-    this.panels.forEach((panel, s) => panel.write('clock', s === seat ? text : ''));
+  // clock shows a text next to the seats that owe an answer.
+  clock(owed, text) {
+    this.panels.forEach((panel, seat) => panel.write('clock', owed.includes(seat) ? text : ''));
+    this.strip.forEach((panel, seat) => panel.owes(owed.includes(seat)));
   }
 }
 
@@ -43,6 +44,11 @@ class Panel {
   flag(name, on) {
     const slot = this.slots[name];
     if (slot && slot.hidden === on) slot.hidden = !on;
+  }
+
+  owes(on) {
+    if (this.owing !== on) this.element.classList.toggle('owes', on);
+    this.owing = on;
   }
 
   show(frame, facts, seat, cards, onTurn, final) {

@@ -8,7 +8,7 @@ import { Bar } from './watch-bar.mjs';
 import { Feed, partNode } from './watch-feed.mjs';
 import { Hint } from './watch-hint.mjs';
 import { cards, plain, sentence } from './watch-log.mjs';
-import { Timeline, pointsOf, scoresOf, turnOf } from './watch-model.mjs';
+import { Timeline, pointsOf, scoresOf } from './watch-model.mjs';
 import { Seats } from './watch-seats.mjs';
 import { Source } from './watch-source.mjs';
 
@@ -38,7 +38,7 @@ class Watch {
     const first = await (this.running ? this.load() : this.open());
     this.bar = new Bar(this.root, {
       go: (i) => this.leave(() => this.go(i)), step: (n) => this.leave(() => this.go(this.i + n, n === 1)), turn: (n) => this.leave(() => this.go(this.line.turnStart(this.i, n))),
-      play: () => this.play(!this.timer), speed: (n) => this.pace(n), view: (name) => this.look(name), result: () => this.reveal(), live: () => this.follow(), ids: () => this.board.label(this.labelled = !this.labelled),
+      play: () => this.play(!this.timer), speed: (n) => this.pace(n), view: (name) => this.look(name), result: () => this.reveal(), live: () => this.follow(),
     });
     for (const sign of ['pointerover', 'focusin']) this.root.addEventListener(sign, (e) => { if (e.target.closest('.bar, .charts')) this.complete(); });
     this.seats = new Seats(this.root);
@@ -55,6 +55,7 @@ class Watch {
     this.choose();
     if (this.running) return this.listen();
     if (!this.jump()) this.begin();
+    if (document.body.matches('.kiosk')) this.play(true); // nobody can press the button
     return undefined;
   }
 
@@ -110,6 +111,7 @@ class Watch {
     this.loading ??= this.read().finally(() => {
       this.loading = undefined;
       this.extend();
+      this.addUp();
       if (this.wanted !== undefined) this.go(this.wanted);
     });
   }
@@ -182,9 +184,9 @@ class Watch {
     const over = frame.event.kind === 'end';
     const parts = sentence(before, frame, this.line.layout);
     const text = plain(parts, this.names);
-    this.board.show(frame, before, moving);
+    this.board.show(frame, { ...facts, moving });
     this.seats.show(frame, facts, (seat) => this.cardsOf(seat), over);
-    this.bar.at(i, frame, this.length(), text);
+    this.bar.at(i, this.length(), text);
     this.tell(frame, parts);
     this.points.at(i);
     this.income.at(i);
@@ -211,16 +213,16 @@ class Watch {
   tell(frame, parts) {
     const { now, turn, offer, deck } = this.parts;
     now.replaceChildren(...parts.map((part) => partNode(part, this.names)));
-    turn.parentElement.title = `${frame.deckRemaining} cards in the deck`;
     write(turn, frame.turn > 0 ? `Turn ${frame.turn}` : 'Setup');
     write(deck, `${frame.deckRemaining} cards in the deck`);
     this.parts.dice.hidden = !frame.dice;
     if (frame.dice) [...this.parts.dice.children].forEach((die, i) => { if (die.dataset.face !== String(frame.dice[i])) { die.dataset.face = frame.dice[i]; die.setAttribute('aria-label', `die ${frame.dice[i]}`); } });
     const open = frame.openTrade;
+    if (!open && !offer.classList.contains('shown')) return;
     offer.classList.toggle('shown', Boolean(open));
     const strike = ['timeout', 'illegal'].includes(frame.event?.kind); // its text may need both lines of a phone
     offer.classList.toggle('told', strike || open?.from === frame.event?.seat); // or the text above already describes it
-    offer.replaceChildren(...(open ? offered(open).map((part) => partNode(part, this.names)) : []));
+    offer.replaceChildren(...(open ? [...offered(open), ...this.line.answersTo(frame)].map((part) => partNode(part, this.names)) : []));
   }
 
   // settle does work that can wait until stepping pauses.
@@ -297,6 +299,16 @@ class Watch {
     return this.view === 'all' || Number(this.view) === seat ? this.hands[this.i]?.[seat] ?? null : null;
   }
 
+  // addUp writes the points into the result, once the last frame is known. The page of a
+  // match that had ended already contains them.
+  addUp() {
+    const last = this.line.frames.at(-1);
+    for (const seat of last.event.data?.scores?.keys() ?? []) {
+      write(this.parts.result.querySelector(`[data-result="${seat}"] [data-slot="total"]`), scoresOf(last)[seat]);
+      write(this.parts.result.querySelector(`[data-sum="${seat}"] [data-slot="sum"]`), pointsOf(last, seat));
+    }
+  }
+
   reveal() {
     if (!this.parts.result.hidden) this.parts.result.open = !this.parts.result.open;
   }
@@ -304,6 +316,7 @@ class Watch {
   // The methods below are for running matches.
 
   listen() {
+    this.arrived = performance.now();
     this.follow();
     this.close = follow(`/live/${this.id}/stream`, {
       frame: (f) => this.receive(f),
@@ -355,11 +368,10 @@ class Watch {
     });
   }
 
-  // tick shows how long the seat to move has been thinking.
+  // tick shows how long the match has waited for the seats that owe an answer.
   tick() {
-    const seat = turnOf(this.line.frames.at(-1));
-    const ms = performance.now() - (this.arrived ?? performance.now());
-    this.seats.clock(seat, this.following && ms >= 1000 ? `thinking: ${Math.floor(ms / 1000)} s` : '');
+    const ms = performance.now() - this.arrived;
+    this.seats.clock(this.following && ms >= 1000 ? this.line.frames.at(-1).owed : [], `thinking: ${Math.floor(ms / 1000)} s`);
   }
 
   follow() {
@@ -378,7 +390,7 @@ class Watch {
   async finish(summary) {
     this.close();
     clearInterval(this.ticking);
-    this.seats.clock(-1, '');
+    this.seats.clock([], '');
     const seq = this.line.frames[this.i].seq;
     const last = this.following;
     try {
@@ -408,16 +420,12 @@ class Watch {
       write(row.querySelector('[data-slot="version"]'), version ? `version ${version}` : '');
       write(row.querySelector('[data-slot="mark"]'), markOf(summary.seats?.[p.seat]));
       const sum = this.parts.result.querySelector(`[data-sum="${p.seat}"]`);
-      const last = this.line.frames.at(-1);
-      if (last.event.data?.scores) {
-        row.querySelector('[data-slot="total"]').textContent = scoresOf(last)[p.seat];
-        write(sum.querySelector('[data-slot="sum"]'), pointsOf(last, p.seat));
-      }
       const { ratingBefore, ratingAfter } = summary.seats?.[p.seat] ?? {};
       if (typeof ratingAfter === 'number') write(sum.querySelector('[data-slot="ratings"]'), `${decimal(ratingBefore)} → ${decimal(ratingAfter)}`);
       row.parentElement.append(row, sum); // by placement
       row.querySelector('[data-slot="delta"]').textContent = p.ratingDelta === null ? '–' : signed(p.ratingDelta);
     }
+    this.addUp();
     this.parts.result.hidden = false;
     this.parts.result.open = true;
     this.say(`The match has ended. ${summary.players.map((p) => `${this.names[p.seat]}: ${p.placement ?? 'unplaced'}`).join(', ')}`);

@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 	"nhooyr.io/websocket"
 
+	"hexarena/adapters/botwire"
 	"hexarena/adapters/housebot"
 	"hexarena/cmd/arena/listen"
 	"hexarena/eventstore"
@@ -35,7 +36,7 @@ func (c botsCmd) Run(ctx context.Context, k *kong.Kong) error {
 	fmt.Fprintf(k.Stdout, "http://%s\n", l.Addr())
 	server := listen.NewServer(&bots{think: c.Think, matches: map[string]*botsMatch{}})
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
-	return listen.Serve(server, l)
+	return listen.Serve(server, botwire.Listener(l))
 }
 
 // bots measures all matches together.

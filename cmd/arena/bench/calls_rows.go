@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -150,6 +151,8 @@ func (b *callsBench) publicCalls() []callRow {
 		{what: "GET /matches", path: fixed("/matches")},
 		{what: "GET /matches, 200 matches", path: fixed("/matches?limit=200")},
 		{what: "GET /matches, 200 of a bot", path: fixed("/matches?limit=200&status=completed&mode=standard&bot=" + bot)},
+		{what: "GET /matches, 200 of a bot and a rival", path: fixed("/matches?limit=200&bot=" + bot + "&rival=" + b.history.bots[1].BotID)},
+		{what: "GET /matches, 200 of a day", path: fixed("/matches?limit=200&from=" + dayAgo(3) + "&to=" + dayAgo(3))},
 		{what: "GET /matches/{id}, running", path: fixed("/matches/" + running)},
 		{what: "GET /matches/{id}, ended, first call", path: ended("/matches/%s"), most: n},
 		{what: "GET /matches/{id}, ended", path: fixed("/matches/" + b.ended[0])},
@@ -193,6 +196,9 @@ func (b *callsBench) publicCalls() []callRow {
 	}
 }
 
+// dayAgo returns the day a number of days before today.
+func dayAgo(n int) string { return time.Now().UTC().AddDate(0, 0, -n).Format(time.DateOnly) }
+
 // The method pages() lists the web pages, and other paths that are not in the OpenAPI
 // document. Pages that need a session redirect these callers.
 func (b *callsBench) pages() []callRow {
@@ -204,6 +210,16 @@ func (b *callsBench) pages() []callRow {
 	past := func(i int) string { return time.Now().AddDate(0, 0, -1-i%(historyDays-1)).UTC().Format(time.DateOnly) }
 	return []callRow{
 		{what: "GET / (page)", path: fixed("/")},
+		{what: "GET /games (page)", path: fixed("/games")},
+		{what: "GET /games (page), all filters", path: fixed("/games?mode=standard&status=completed&bot=" + bot + "&rival=" + b.history.bots[1].BotID + "&from=" + dayAgo(9) + "&to=" + dayAgo(3))},
+		{what: "GET /games (page), a name", path: fixed("/games?bot=" + url.QueryEscape(b.history.bots[0].BotName))},
+		{what: "GET /@{handle} (page)", path: fixed("/@owner-0")},
+		{what: "GET /bot/{id}/against/{rival} (page)", path: fixed("/bot/" + bot + "/against/" + b.history.bots[1].BotID)},
+		{what: "GET /bot/{id}/live (page)", path: fixed("/bot/" + bot + "/live")},
+		{what: "GET /watch/top/{mode} (page)", path: fixed("/watch/top/standard")},
+		{what: "GET /watch/{id}/next/{bot} (page)", path: fixed("/watch/" + b.history.ids[len(b.history.ids)/2] + "/next/" + bot)},
+		{what: "GET /watch/{id}/previous/{bot} (page)", path: fixed("/watch/" + b.history.ids[len(b.history.ids)/2] + "/previous/" + bot)},
+		{what: "POST /spoilers (page)", path: fixed("/spoilers"), body: "spoilers=hide", form: true},
 		{what: "GET /ladder/{mode} (page)", path: fixed("/ladder/standard")},
 		{what: "GET /ladder/{mode} (page), a filter", path: fixed("/ladder/standard?q=bot&page=50")},
 		{what: "GET /ladder/{mode} (page), today", path: fixed("/ladder/standard?day=" + day)},

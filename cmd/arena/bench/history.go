@@ -24,6 +24,7 @@ type history struct {
 	bots    []match.Seat
 	ids     []string // match ids, in the order of seating
 	at      time.Time
+	step    time.Duration // time between two ticks
 }
 
 // historyTables is the maximum number of matches that one tick seats.
@@ -36,7 +37,7 @@ const (
 
 // newHistory registers bots.
 func newHistory(ctx context.Context, log eventstore.Log, bots, between int) (*history, error) {
-	h := &history{log: log, between: between, rng: rand.New(rand.NewPCG(1, 2)), bots: roster(bots), at: time.Now()}
+	h := &history{log: log, between: between, rng: rand.New(rand.NewPCG(1, 2)), bots: roster(bots), at: time.Now(), step: time.Second}
 	return h, registerAll(ctx, log, h.at, h.bots, "https://bots.example")
 }
 
@@ -81,7 +82,7 @@ func (h *history) grow(ctx context.Context, n int, p *progress.Display) error {
 // tick writes n whole matches: their seating, their streams and their rating
 // changes.
 func (h *history) tick(ctx context.Context, n int) error {
-	h.at = h.at.Add(time.Second)
+	h.at = h.at.Add(h.step)
 	seated := ladder.TablesSeated{Tick: h.at, SeedKey: "bench"}
 	started := make([]match.Started, n)
 	rated := make([]ladder.Event, n)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"log/slog"
+	"net"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
@@ -16,16 +17,18 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 
 	"hexarena/cmd/arena/logs"
 	"hexarena/cmd/arena/progress"
 	"hexarena/eventstore"
+	"hexarena/eventstore/node/nodebench"
 	"hexarena/eventstore/node/storage"
 )
 
 // logCmd implements `arena bench log`. It measures appends and reads on an embedded
 // node on loopback, through the official client. For comparison, it also measures
-// Pebble on the same disk, without a node.
+// Pebble on the same disk, without a node, and a bare gRPC server that stores nothing.
 type logCmd struct {
 	Seconds float64 `default:"3" help:"how long each step runs"`
 	Dir     string  `help:"folder for the measured logs (default: a temporary folder)"`
@@ -39,15 +42,18 @@ var writersAtOnce = []int{1, 16, 64}
 const eventBytes = 300
 
 type logReport struct {
-	Streams          []streamsReport `json:"streams"`
-	Pebble           []pebbleReport  `json:"pebble"`
-	ReadAllPerSecond float64         `json:"readAllPerSecond"`
-	SubscribeP99Ms   float64         `json:"subscribeP99Ms"`
+	Streams              []streamsReport `json:"streams"`
+	Pebble               []pebbleReport  `json:"pebble"`
+	BatchPerSecond       float64         `json:"batchAppendsPerSecond"` // to as many streams as in the last step
+	ReadAllPerSecond     float64         `json:"readAllPerSecond"`
+	BareReadAllPerSecond float64         `json:"bareReadAllPerSecond"`
+	SubscribeP99Ms       float64         `json:"subscribeP99Ms"`
 }
 
 type streamsReport struct {
 	N                int     `json:"n"`
 	AppendsPerSecond float64 `json:"appendsPerSecond"`
+	BarePerSecond    float64 `json:"barePerSecond"` // appends that a bare server answers
 	P50Ms            float64 `json:"p50Ms"`
 	P99Ms            float64 `json:"p99Ms"`
 	AppendsPerSync   float64 `json:"appendsPerSync"`
@@ -72,14 +78,34 @@ func (c logCmd) measure(ctx context.Context, dir string, _ *progress.Display) (_
 	defer func() { err = errors.Join(err, db.Close()) }()
 	r := &logReport{}
 	return r, withNode(ctx, filepath.Join(dir, "node"), func(n *logs.Embedded) error {
-		b := &logBench{Embedded: n, pebble: db, step: time.Duration(c.Seconds * float64(time.Second))}
-		return b.measure(ctx, r)
+		return withBareServer(ctx, func(bare eventstore.Log) error {
+			b := &logBench{Embedded: n, bare: bare, pebble: db, step: time.Duration(c.Seconds * float64(time.Second))}
+			return b.measure(ctx, r)
+		})
 	})
 }
 
-// logBench measures a node and, for comparison, a Pebble database.
+// withBareServer calls f with a server that stores nothing.
+func withBareServer(ctx context.Context, f func(bare eventstore.Log) error) error {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	server := nodebench.NewBareServer(eventData, eventMetadata)
+	var serving errgroup.Group
+	serving.Go(func() error { return server.Serve(l) })
+	log, err := logs.OpenAt(ctx, "the bare server", l.Addr().String())
+	if err == nil {
+		err = errors.Join(f(log), log.Close())
+	}
+	server.Stop()
+	return errors.Join(err, serving.Wait())
+}
+
+// logBench measures a node and, for comparison, a bare server and a Pebble database.
 type logBench struct {
 	*logs.Embedded
+	bare    eventstore.Log
 	pebble  *pebble.DB
 	step    time.Duration // how long each measurement runs
 	streams int           // number of stream names used so far
@@ -100,11 +126,12 @@ func (b *logBench) measure(ctx context.Context, r *logReport) (err error) {
 		}
 		r.Pebble, r.Streams = append(r.Pebble, alone), append(r.Streams, streams)
 	}
-	if r.SubscribeP99Ms, err = b.subscribe(ctx); err != nil {
-		return err
-	}
-	r.ReadAllPerSecond, err = b.readAll(ctx)
-	return err
+	return inOrder(
+		into(&r.BatchPerSecond, func() (float64, error) { return b.appendBatches(ctx) }),
+		into(&r.SubscribeP99Ms, func() (float64, error) { return b.subscribe(ctx) }),
+		into(&r.ReadAllPerSecond, func() (float64, error) { return b.readAll(ctx, b.Log) }),
+		into(&r.BareReadAllPerSecond, func() (float64, error) { return b.readAll(ctx, b.bare) }),
+	)
 }
 
 // repeat runs n writers for the duration b.step and returns how long their calls
@@ -136,22 +163,41 @@ func (b *logBench) writePebble(ctx context.Context, n int) (pebbleReport, error)
 	return pebbleReport{N: n, WritesPerSecond: perSecond(len(took), b.step)}, err
 }
 
-// appendAll appends to n new streams in parallel. It appends one event at a
-// time to each stream, at an exact revision.
+// appendAll appends to n new streams in parallel, first to the bare server and then to
+// the node.
 func (b *logBench) appendAll(ctx context.Context, n int) (streamsReport, error) {
-	before, base := b.Node.Stats(), b.streams
-	b.streams += n
-	took, err := b.repeat(ctx, n, func(ctx context.Context, writer, turn int) error {
-		return appendOne(ctx, b.Log, fmt.Sprintf("bench-%d", base+writer), turn, uuid.New())
-	})
+	bare, err := b.append(ctx, b.bare, n)
+	if err != nil {
+		return streamsReport{}, err
+	}
+	before := b.Node.Stats()
+	took, err := b.append(ctx, b.Log, n)
 	after, calls := b.Node.Stats(), latencyOf(took)
 	return streamsReport{
 		N:                n,
 		AppendsPerSecond: perSecond(len(took), b.step),
+		BarePerSecond:    perSecond(len(bare), b.step),
 		P50Ms:            calls.P50Ms,
 		P99Ms:            calls.P99Ms,
 		AppendsPerSync:   float64(after.Events-before.Events) / float64(max(1, after.Syncs-before.Syncs)),
 	}, err
+}
+
+// The method append() appends to n new streams in parallel. It appends one event at a
+// time to each stream, at an exact revision.
+func (b *logBench) append(ctx context.Context, to eventstore.Log, n int) ([]time.Duration, error) {
+	base := b.streams
+	b.streams += n
+	return b.repeat(ctx, n, func(ctx context.Context, writer, turn int) error {
+		return appendOne(ctx, to, fmt.Sprintf("bench-%d", base+writer), turn, uuid.New())
+	})
+}
+
+// appendBatches is like appendAll, but uses BatchAppend, without the official client.
+func (b *logBench) appendBatches(ctx context.Context) (rate float64, err error) {
+	n := writersAtOnce[len(writersAtOnce)-1]
+	appends, err := nodebench.Batches(ctx, b.Address, n, time.Now().Add(b.step), eventData, eventMetadata)
+	return perSecond(appends, b.step), err
 }
 
 // appendOne appends an event to a stream at an exact revision.
@@ -199,11 +245,11 @@ func (b *logBench) subscribe(ctx context.Context) (p99Ms float64, err error) {
 	return latencyOf(took).P99Ms, err
 }
 
-// readAll repeatedly reads the whole log, for the duration b.step.
-func (b *logBench) readAll(ctx context.Context) (rate float64, err error) {
+// readAll repeatedly reads a whole log, for the duration b.step.
+func (b *logBench) readAll(ctx context.Context, log eventstore.Log) (rate float64, err error) {
 	events, begun := 0, time.Now()
 	for time.Since(begun) < b.step {
-		n, err := count(b.Log.ReadAll(ctx, 0, eventstore.ReadOptions{}), nil)
+		n, err := count(log.ReadAll(ctx, 0, eventstore.ReadOptions{}), nil)
 		if err != nil {
 			return 0, err
 		}
@@ -215,8 +261,9 @@ func (b *logBench) readAll(ctx context.Context) (rate float64, err error) {
 func (r *logReport) print(w io.Writer) {
 	for i, s := range r.Streams {
 		alone := r.Pebble[i].WritesPerSecond
-		fmt.Fprintf(w, "%2d streams   %8.0f appends/s  p50 %6.2f ms  p99 %6.2f ms  %5.1f appends/sync   Pebble only %8.0f writes/s, %.1f times as many\n",
-			s.N, s.AppendsPerSecond, s.P50Ms, s.P99Ms, s.AppendsPerSync, alone, alone/s.AppendsPerSecond)
+		fmt.Fprintf(w, "%2d streams   %8.0f appends/s  p50 %6.2f ms  p99 %6.2f ms  %5.1f appends/sync   Pebble only %8.0f writes/s, %.1f times as many   bare server %8.0f/s\n",
+			s.N, s.AppendsPerSecond, s.P50Ms, s.P99Ms, s.AppendsPerSync, alone, alone/s.AppendsPerSecond, s.BarePerSecond)
 	}
-	fmt.Fprintf(w, "$all read    %8.0f events/s\nappend → live subscriber p99 %.2f ms\n", r.ReadAllPerSecond, r.SubscribeP99Ms)
+	fmt.Fprintf(w, "BatchAppend  %8.0f appends/s to %d streams\n$all read    %8.0f events/s   bare server %8.0f/s\nappend → live subscriber p99 %.2f ms\n",
+		r.BatchPerSecond, r.Streams[len(r.Streams)-1].N, r.ReadAllPerSecond, r.BareReadAllPerSecond, r.SubscribeP99Ms)
 }

@@ -16,6 +16,8 @@ func TestLogPrintsOneObject(t *testing.T) {
 		Streams []map[string]float64 `json:"streams"`
 		Pebble  []map[string]float64 `json:"pebble"`
 		ReadAll float64              `json:"readAllPerSecond"`
+		Batch   float64              `json:"batchAppendsPerSecond"`
+		BareAll float64              `json:"bareReadAllPerSecond"`
 		Live    float64              `json:"subscribeP99Ms"`
 	}
 	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
@@ -23,13 +25,15 @@ func TestLogPrintsOneObject(t *testing.T) {
 	require.Len(t, report.Pebble, len(writersAtOnce))
 	for i, n := range writersAtOnce {
 		require.EqualValues(t, n, report.Streams[i]["n"])
-		for _, key := range []string{"appendsPerSecond", "p50Ms", "p99Ms", "appendsPerSync"} {
+		for _, key := range []string{"appendsPerSecond", "barePerSecond", "p50Ms", "p99Ms", "appendsPerSync"} {
 			require.Positive(t, report.Streams[i][key], key)
 		}
 		require.EqualValues(t, n, report.Pebble[i]["n"])
 		require.Positive(t, report.Pebble[i]["writesPerSecond"])
 	}
 	require.Positive(t, report.ReadAll)
+	require.Positive(t, report.Batch)
+	require.Positive(t, report.BareAll)
 	require.Positive(t, report.Live)
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"hexarena/cmd/arena/progress"
@@ -137,8 +138,14 @@ func (b *readsBench) grow(ctx context.Context, a *arena, n int) (err error) {
 			return err
 		}
 	}
+	// Spread the matches over historyDays, so that a day selects a part of them.
 	b.history.log = a.log
-	return b.history.grow(ctx, n, b.progress)
+	most := slices.Max(b.flags.Matches)
+	b.history.at = time.Now().AddDate(0, 0, -historyDays).Add(historyDays * 24 * time.Hour / time.Duration(most) * time.Duration(len(b.history.ids)))
+	b.history.step = historyDays * 24 * time.Hour / time.Duration(1+most/historyTables)
+	err = b.history.grow(ctx, n, b.progress)
+	b.history.at, b.history.step = time.Now(), time.Second
+	return err
 }
 
 // longGames is the number of games that are played in full. Callers request the

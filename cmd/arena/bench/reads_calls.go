@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +30,18 @@ func (b *readsBench) steps() []readStep {
 	return []readStep{
 		{"GET /matches", 300, fixed("/matches"), false},
 		{"GET /matches, all kinds of pages", 300, b.somePage, false},
+		{"GET /matches?mode=", 300, b.selected("/matches", "?mode=standard"), false},
+		{"GET /matches?status=", 300, b.selected("/matches", "?status=completed"), false},
+		{"GET /matches?bot=", 300, b.selected("/matches", "?bot=BOT"), false},
+		{"GET /matches?bot=&rival=", 300, b.selected("/matches", "?bot=BOT&rival=RIVAL"), false},
+		{"GET /matches?from=&to=", 300, b.selected("/matches", "?from=DAY&to=DAY"), false},
+		{"GET /matches, all filters", 300, b.selected("/matches", "?mode=standard&status=completed&bot=BOT&rival=RIVAL&from=DAY&to=DAY"), false},
+		{"GET /games (page)", 300, fixed("/games"), false},
+		{"GET /games?mode= (page)", 300, b.selected("/games", "?mode=standard"), false},
+		{"GET /games?status= (page)", 300, b.selected("/games", "?status=completed"), false},
+		{"GET /games?bot= (page)", 300, b.selected("/games", "?bot=BOT"), false},
+		{"GET /games?bot=&rival= (page)", 300, b.selected("/games", "?bot=BOT&rival=RIVAL"), false},
+		{"GET /games?from=&to= (page)", 300, b.selected("/games", "?from=DAY&to=DAY"), false},
 		{"GET /leaderboard, If-None-Match", 1000, fixed("/leaderboard"), true},
 		{"GET /leaderboard, whole", 100, fixed("/leaderboard"), false},
 		{fmt.Sprintf("GET /matches/{id}, %d events", b.long.state.Seq), 50, fixed("/matches/" + b.long.id()), false},
@@ -46,6 +59,19 @@ func (b *readsBench) somePage(rng *rand.Rand) string {
 		"?before=" + before, "?limit=200&before=" + before, "?status=completed&before=" + before,
 		"?bot=" + b.history.bots[rng.IntN(len(b.history.bots))].BotID, "?status=aborted",
 	}[rng.IntN(10)]
+}
+
+// The method selected() returns paths with a random selection of matches: BOT and RIVAL are
+// bots that have played against each other, and DAY is a day of the history.
+func (b *readsBench) selected(path, query string) func(*rand.Rand) string {
+	return func(rng *rand.Rand) string {
+		bots := b.history.bots
+		first := rng.IntN(len(bots))
+		day := time.Now().AddDate(0, 0, -rng.IntN(historyDays))
+		return path + strings.NewReplacer(
+			"BOT", bots[first].BotID, "RIVAL", bots[(first+1+rng.IntN(3))%len(bots)].BotID, "DAY", day.UTC().Format(time.DateOnly),
+		).Replace(query)
+	}
 }
 
 // measure makes the calls of each step. During the calls, matches are played and rated.

@@ -167,7 +167,11 @@ func (m *simulatedMatch) add(events []match.Event, err error) error {
 	}
 	m.last = m.clock()
 	played := m.last.Sub(m.began).Milliseconds()
-	encoded, err := eventstore.EncodeAll(events, eventstore.Metadata{At: m.last, PlayedMs: &played, UsedMs: m.used, Correlation: m.id()})
+	meta := eventstore.Metadata{At: m.last, PlayedMs: &played, UsedMs: m.used, Correlation: m.id()}
+	if len(events) > 0 {
+		meta.Turns, meta.OpeningPips = match.Closing(m.state, events)
+	}
+	encoded, err := eventstore.EncodeAll(events, meta)
 	m.unstored = append(m.unstored, encoded...)
 	m.state = match.EvolveAll(m.state, events)
 	return err

@@ -46,9 +46,10 @@ func openWithin(ctx context.Context, limit time.Duration, flag, connection strin
 
 // Embedded is an embedded node in this process, and a connection to its log.
 type Embedded struct {
-	Log    *esdb.Log
-	Node   *node.Node
-	served chan error
+	Log     *esdb.Log
+	Node    *node.Node
+	Address string
+	served  chan error
 }
 
 // OpenEmbedded runs an embedded node on a folder and on a free loopback port. It
@@ -63,13 +64,18 @@ func OpenEmbedded(ctx context.Context, dir string) (*Embedded, error) {
 	if err != nil {
 		return nil, errors.Join(err, n.Close())
 	}
-	e := &Embedded{Node: n, served: make(chan error, 1)}
+	e := &Embedded{Node: n, Address: l.Addr().String(), served: make(chan error, 1)}
 	go func() { e.served <- n.Serve(l) }()
-	connection := fmt.Sprintf("esdb://%s?tls=false", l.Addr())
-	if e.Log, err = openWithin(ctx, embeddedAnswerTime, "the embedded node", connection, quiet); err != nil {
+	if e.Log, err = OpenAt(ctx, "the embedded node", e.Address); err != nil {
 		return nil, errors.Join(err, e.stopNode())
 	}
 	return e, nil
+}
+
+// OpenAt connects to a node of this process, which is at an address without TLS.
+func OpenAt(ctx context.Context, name, address string) (*esdb.Log, error) {
+	connection := fmt.Sprintf("esdb://%s?tls=false", address)
+	return openWithin(ctx, embeddedAnswerTime, name, connection, slog.New(slog.DiscardHandler))
 }
 
 // Close disconnects and stops the node.

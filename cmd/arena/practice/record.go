@@ -41,6 +41,10 @@ func summaryOf(h *frames.History) (matches.Summary, error) {
 	if m.Abort != nil {
 		s.Status, s.Reason = matches.Aborted, m.Abort.Why
 	}
+	s.Turns = int(m.Game.Turn)
+	if m.End != nil {
+		s.Scores = m.End.Scores
+	}
 	for i, seat := range h.Started.Seats {
 		p := matches.Player{Seat: i, BotID: seat.BotID, BotName: seat.BotName}
 		if m.End != nil {

@@ -128,11 +128,12 @@ func (m *Mux) route(conn net.Conn, grpcConns, httpConns *connListener) {
 		return
 	}
 	_ = conn.SetReadDeadline(time.Time{})
-	to := httpConns
+	again := &replayed{Conn: conn, start: &seen}
 	if isGRPC {
-		to = grpcConns
+		grpcConns.pass(&merged{Conn: again})
+	} else {
+		httpConns.pass(again)
 	}
-	to.pass(&replayed{Conn: conn, start: &seen})
 }
 
 // The type replayed is a connection whose first bytes were already read. Read returns

@@ -100,9 +100,6 @@ func TestGRPCAndHTTPConnectionsAreRecognized(t *testing.T) {
 	})
 }
 
-// frameHeader is the length of the header of a frame.
-const frameHeader = 9
-
 func FuzzSniff(f *testing.F) {
 	f.Add(opening(f, "application/grpc", http2.HeadersFrameParam{}))
 	f.Add(opening(f, "text/plain", http2.HeadersFrameParam{PadLength: 200}))

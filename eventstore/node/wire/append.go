@@ -74,11 +74,9 @@ func decodeOptions(data []byte, m *api.AppendReq) bool {
 
 // proposal holds an event in an AppendReq, with all its parts in one allocation.
 type proposal struct {
-	content    api.AppendReq_ProposedMessage_
-	event      api.AppendReq_ProposedMessage
-	id         shared.UUID
-	structured shared.UUID_Structured_
-	bits       shared.UUID_Structured
+	content api.AppendReq_ProposedMessage_
+	event   api.AppendReq_ProposedMessage
+	id      structuredID
 }
 
 // decodeProposed decodes an event.
@@ -101,9 +99,10 @@ func (p *proposal) set(field protowire.Number, value []byte) bool {
 	e := &p.event
 	switch {
 	case field == fieldProposedID && e.Id == nil:
-		return p.setID(value)
+		e.Id = &p.id.id
+		return p.id.decode(value)
 	case field == fieldProposedMetadata:
-		return p.setMetadata(value)
+		return addEntry(&e.Metadata, value)
 	case field == fieldProposedCustom && e.CustomMetadata == nil:
 		e.CustomMetadata = bytes.Clone(value)
 		return true
@@ -114,29 +113,54 @@ func (p *proposal) set(field protowire.Number, value []byte) bool {
 	return false
 }
 
-func (p *proposal) setID(id []byte) bool {
+// structuredID holds an id as two numbers.
+type structuredID struct {
+	id    shared.UUID
+	value shared.UUID_Structured_
+	bits  shared.UUID_Structured
+}
+
+// The method decode() returns false if the id has another form.
+func (s *structuredID) decode(id []byte) bool {
 	field, bits, rest := nextBytes(id)
 	mostField, most, bits := nextNumber(bits)
 	leastField, least, bits := nextNumber(bits)
 	if field != fieldUUIDStructured || mostField != fieldMostBits || leastField != fieldLeastBits || len(rest)+len(bits) > 0 {
 		return false
 	}
-	p.bits.MostSignificantBits, p.bits.LeastSignificantBits = int64(most), int64(least)
-	p.structured.Structured, p.id.Value, p.event.Id = &p.bits, &p.structured, &p.id
+	s.bits.MostSignificantBits, s.bits.LeastSignificantBits = int64(most), int64(least)
+	s.value.Structured, s.id.Value = &s.bits, &s.value
 	return true
 }
 
-func (p *proposal) setMetadata(entry []byte) bool {
+// addEntry decodes an entry of an event's metadata. The usual strings are constants, so
+// that they need no allocation.
+func addEntry(metadata *map[string]string, entry []byte) bool {
 	keyField, key, entry := nextBytes(entry)
 	valueField, value, rest := nextBytes(entry)
 	if keyField != fieldKey || valueField != fieldValue || len(rest) > 0 || !utf8.Valid(key) || !utf8.Valid(value) {
 		return false
 	}
-	if p.event.Metadata == nil {
-		p.event.Metadata = make(map[string]string, 2)
+	if *metadata == nil {
+		*metadata = make(map[string]string, 3)
 	}
-	p.event.Metadata[string(key)] = string(value)
+	(*metadata)[usual(key)] = usual(value)
 	return true
+}
+
+// The function usual() converts a key or a value of an event's metadata.
+func usual(text []byte) string {
+	switch string(text) {
+	case MetaType:
+		return MetaType
+	case MetaContentType:
+		return MetaContentType
+	case metaCreated:
+		return metaCreated
+	case ContentJSON:
+		return ContentJSON
+	}
+	return string(text)
 }
 
 // nextBytes splits a length-delimited field from the beginning of data. It returns

@@ -22,11 +22,14 @@ import (
 type Frame []byte
 
 // codec is gRPC's protobuf codec with two differences: it passes frames through
-// unchanged, and it decodes the usual append messages by hand.
+// unchanged, and it decodes the usual appends and events by hand.
 type codec struct{ encoding.CodecV2 }
 
-// NewCodec returns the codec for the node's servers.
-func NewCodec() encoding.CodecV2 { return codec{encoding.GetCodecV2(proto.Name)} }
+// library is gRPC's codec, even if a program registers another one with its name.
+var library = encoding.GetCodecV2(proto.Name)
+
+// NewCodec returns the codec for the node's servers, and for clients in Go.
+func NewCodec() encoding.CodecV2 { return codec{library} }
 
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	if f, ok := v.(*Frame); ok {
@@ -36,10 +39,24 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 }
 
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
-	if m, ok := v.(*api.AppendReq); ok && len(data) == 1 && decodeAppend(data[0].ReadOnlyData(), m) {
+	if decodeByHand(data, v) {
 		return nil
 	}
 	return c.CodecV2.Unmarshal(data, v)
+}
+
+func decodeByHand(data mem.BufferSlice, v any) bool {
+	switch v.(type) {
+	case *api.AppendReq, *api.ReadResp:
+	default:
+		return false
+	}
+	buf := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer buf.Free()
+	if m, ok := v.(*api.ReadResp); ok {
+		return decodeRead(buf.ReadOnlyData(), m)
+	}
+	return decodeAppend(buf.ReadOnlyData(), v.(*api.AppendReq))
 }
 
 // These are the field numbers of ReadResp and of the messages in it.

@@ -160,6 +160,17 @@ func (w *Writer) Begin(r *Request) error {
 	return nil
 }
 
+// Outcome returns the outcome of a request if it is already durable. Then, Await must not
+// be called.
+func (r *Request) Outcome() (out Outcome, known bool) {
+	select {
+	case out = <-r.done:
+		return out, true
+	default:
+		return Outcome{}, false
+	}
+}
+
 // Await waits until the outcome of a request is durable. If ctx ends or the log
 // fails first, the outcome is unknown.
 func (w *Writer) Await(ctx context.Context, r *Request) (Outcome, error) {

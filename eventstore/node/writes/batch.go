@@ -40,9 +40,8 @@ const (
 // complete within its deadline gets an error.
 type batches struct {
 	Writes
-	call     api.Streams_BatchAppendServer
-	begun    *errgroup.Group // the goroutines of complete appends that are still unanswered
-	answered chan struct{}   // closed when the latest complete append has its response
+	call    api.Streams_BatchAppendServer
+	pending chan *batch // complete appends that have no response yet, in their order
 
 	mu     sync.Mutex                       // guards the fields below, and the appends in open
 	open   map[uuid.UUID]*batch             // incomplete appends by correlation id
@@ -73,27 +72,68 @@ func (s Writes) BatchAppend(call api.Streams_BatchAppendServer) error {
 		return status.Errorf(codes.ResourceExhausted, "%d BatchAppend calls are already open", batchCalls)
 	}
 	b := &batches{
-		Writes: s, call: call, begun: new(errgroup.Group), answered: make(chan struct{}),
+		Writes: s, call: call, pending: make(chan *batch, batchesOpen),
 		open: map[uuid.UUID]*batch{}, late: recent.New[uuid.UUID, struct{}](batchesOpen),
 	}
-	close(b.answered)
+	answers := new(errgroup.Group)
+	answers.Go(b.answer)
+	err := b.receive()
+	incomplete := b.abandon()
+	close(b.pending)
+	if err != nil {
+		_ = answers.Wait() // no answer may be sent after the call has ended
+		return err
+	}
+	for _, one := range incomplete {
+		answers.Go(func() error { return b.expire(one) })
+	}
+	return answers.Wait()
+}
+
+// receive handles messages until the client closes its sending side.
+func (b *batches) receive() error {
 	for {
-		m, err := call.Recv()
+		m, err := b.call.Recv()
 		if errors.Is(err, io.EOF) {
-			for _, one := range b.abandon() {
-				b.begun.Go(func() error { return b.expire(one) })
-			}
-			return b.begun.Wait()
+			return nil
 		}
 		if err == nil {
 			err = b.take(m)
 		}
 		if err != nil {
-			b.abandon()
-			_ = b.begun.Wait() // no answer may be sent after the call has ended
 			return err
 		}
 	}
+}
+
+// answer sends the responses to complete appends, and returns the first error. There is
+// one goroutine for all of them, because a goroutine for each append would have to grow
+// its stack for each response. So an append may have to wait for the deadline of an
+// earlier one, even if its own deadline is shorter.
+func (b *batches) answer() (failed error) {
+	for one := range b.pending {
+		out, err := b.await(one)
+		if err == nil {
+			err = b.respond(one, out)
+		} else {
+			err = b.refuse(one, err)
+		}
+		if failed == nil {
+			failed = err
+		}
+	}
+	return failed
+}
+
+// await waits for the outcome of an append. Most outcomes are already known, because the
+// appends share a sync.
+func (b *batches) await(one *batch) (writer.Outcome, error) {
+	if out, known := one.Outcome(); known {
+		return out, nil
+	}
+	ctx, cancel := context.WithDeadline(b.call.Context(), one.began.Add(one.within))
+	defer cancel()
+	return b.Await(ctx, &one.Request)
 }
 
 // abandon returns the incomplete appends, whose remaining parts will never arrive.
@@ -255,8 +295,8 @@ func (b *batches) propose(one *batch, events []*api.BatchAppendReq_ProposedMessa
 	}
 }
 
-// submit waits for admission and passes an append to the writer. A goroutine sends the
-// response later.
+// submit waits for admission and passes an append to the writer. The method answer()
+// sends the response later.
 func (b *batches) submit(one *batch) error {
 	ctx := b.call.Context()
 	var err error
@@ -267,30 +307,14 @@ func (b *batches) submit(one *batch) error {
 		one.Slot.Leave()
 		return err
 	}
-	left := one.within - time.Since(one.began)
-	if left <= 0 {
+	if time.Since(one.began) >= one.within {
 		one.Slot.Leave()
 		return b.refuse(one, context.DeadlineExceeded)
 	}
 	if err := b.Begin(&one.Request); err != nil {
 		return err
 	}
-	previous, answered := b.answered, make(chan struct{})
-	b.answered = answered
-	b.begun.Go(func() error {
-		defer func() {
-			<-previous // even if this append missed its deadline, the next one must wait for the previous one
-			close(answered)
-		}()
-		ctx, cancel := context.WithTimeout(ctx, left)
-		defer cancel()
-		out, err := b.Await(ctx, &one.Request)
-		if err != nil {
-			return b.refuse(one, err)
-		}
-		<-previous // its outcome was known earlier, or its deadline has passed
-		return b.respond(one, out)
-	})
+	b.pending <- one
 	return nil
 }
 

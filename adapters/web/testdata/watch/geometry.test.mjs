@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
-import { coast, edges, hexVertices, hexes, portPlace, vertexHexes, vertices, viewBox } from '../../static/board-geometry.mjs';
+import { coast, edges, hexVertices, hexes, placesOf, portPlace, vertexHexes, vertices, viewBox } from '../../static/board-geometry.mjs';
 
 const golden = JSON.parse(readFileSync(new URL('geometry.json', import.meta.url)));
 
@@ -28,4 +28,12 @@ test('the coast is a ring of thirty edges, and ports are outside it within the p
     for (const hex of hexes) assert.ok(Math.hypot(place.x - hex.x, place.y - hex.y) > 65, `port ${ends} lies on land`);
     assert.ok(place.x - 22 > viewBox.x && place.x + 22 < viewBox.x + viewBox.width && place.y - 22 > viewBox.y && place.y + 22 < viewBox.y + viewBox.height);
   }
+});
+
+test('the places in an answer', () => {
+  const none = { hexes: [], edges: [], vertices: [] };
+  for (const answer of [undefined, '', '{', 'null', '[]', '{"id":1}', '{"action":null}', '{"action":{"vertex":"7","hex":-1,"edge":72}}']) assert.deepEqual(placesOf(answer), none, answer);
+  assert.deepEqual(placesOf('{"id":1,"action":{"settlement":53,"road":71}}'), { hexes: [], edges: [71], vertices: [53] });
+  assert.deepEqual(placesOf('{"action":{"type":"play_roadworks","edges":[3,4]}}'), { hexes: [], edges: [3, 4], vertices: [] });
+  assert.deepEqual(placesOf('{"action":{"type":"play_knight","hex":0}}'), { hexes: [0], edges: [], vertices: [] });
 });

@@ -67,6 +67,25 @@ for (const { board, whole, running } of matches) {
     assert.ok(['strike', 'robbery', 'award', 'trade', 'talk'].every((kind) => line.marks.some((m) => m.kind === kind)));
   });
 
+  test(`${seats} seats: replays show the answers to offers, and running matches hide them`, () => {
+    const timeline = (frames) => {
+      const line = new Timeline(board, seats);
+      for (const f of frames) line.add(f);
+      return line;
+    };
+    const told = (line, i) => line.answersTo(line.frames[i]);
+    const [late, early] = [timeline(whole), timeline(running)];
+    let answers = 0;
+    whole.forEach(({ event, openTrade }, i) => {
+      assert.deepEqual(told(early, i), [], `event ${i + 1}`);
+      if (event.data?.action?.type === 'offer_trade') assert.deepEqual(told(late, i), []);
+      if (event.kind !== 'action' || event.data.kind !== 'trade' || !openTrade) return;
+      answers++;
+      assert.deepEqual(told(late, i).at(-1), { seat: event.seat, accepts: event.data.action.accept });
+    });
+    assert.ok(answers > 0);
+  });
+
   test(`${seats} seats: the points of each seat add up`, () => {
     const last = whole.at(-1);
     for (let seat = 0; seat < seats; seat++) {
