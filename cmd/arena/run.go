@@ -112,13 +112,15 @@ func (a *arena) watchNode(ctx context.Context) error {
 // in the log at startup. Until then, callers wait. Otherwise, data would seem to be
 // missing after a restart.
 func (a *arena) serveUpToDate(ctx context.Context) error {
+	var syncing errgroup.Group
 	for _, r := range a.runners {
 		if r == a.signedLog.runner {
 			continue // reading every match takes a long time; until it is done, calls that need the signed log get 503
 		}
-		if err := unlessItStopped(r, r.Sync(ctx)); err != nil {
-			return unlessStopped(ctx, err)
-		}
+		syncing.Go(func() error { return unlessItStopped(r, r.Sync(ctx)) })
+	}
+	if err := syncing.Wait(); err != nil {
+		return unlessStopped(ctx, err)
 	}
 	close(a.upToDate)
 	return listen.Serve(a.server, a.limited)
