@@ -11,24 +11,32 @@ import (
 // from it is waiting and has nothing left to read. It can be cut while other calls are
 // blocked on it.
 type conn struct {
-	net.Conn
-	tcp  *net.TCPConn
-	raw  syscall.RawConn
+	*rawConn
 	idle idle
 
 	reset atomic.Bool // true after the kernel has reported a reset, which it reports only once
 }
 
 func newConn(tcp *net.TCPConn) (*conn, error) {
-	raw, err := tcp.SyscallConn()
-	return &conn{Conn: tcp, tcp: tcp, raw: raw}, err
+	raw, err := newRawConn(tcp)
+	return &conn{rawConn: raw}, err
+}
+
+// Read waits until there is something to read, and then reads. The reader is idle while
+// it waits.
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.readWaiting(p, c.idle.set)
+	if err != nil && c.reset.Load() {
+		err = syscall.ECONNRESET
+	}
+	return n, err
 }
 
 // cut closes the connection immediately. It discards unsent bytes, including
 // those in the kernel, and blocked calls return.
 func (c *conn) cut() {
-	_ = c.tcp.SetLinger(0)
-	_ = c.tcp.Close()
+	_ = c.SetLinger(0)
+	_ = c.Close()
 }
 
 // The type idle records whether a connection's reader (the goroutine that reads from
@@ -41,20 +49,14 @@ type idle struct {
 	next    chan struct{} // closed when the reader waits again; nil if no caller has asked for it
 }
 
-func (i *idle) enter() {
+func (i *idle) set(waiting bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.waiting = true
-	if i.next != nil {
+	i.waiting = waiting
+	if waiting && i.next != nil {
 		close(i.next)
 		i.next = nil
 	}
-}
-
-func (i *idle) leave() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.waiting = false
 }
 
 // The method drained() reports whether the reader is waiting and the function empty

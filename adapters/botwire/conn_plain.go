@@ -9,13 +9,6 @@ import "time"
 // portable way to ask the kernel.
 const settle = 20 * time.Millisecond
 
-// Read reads from the connection. The reader is idle while it is blocked.
-func (c *conn) Read(p []byte) (int, error) {
-	c.idle.enter()
-	defer c.idle.leave()
-	return c.Conn.Read(p)
-}
-
 // The method drained() reports whether the reader is idle and stays idle for the
 // duration settle. If not, call the method again once the channel next is closed.
 func (c *conn) drained() (ok bool, next <-chan struct{}) {

@@ -66,7 +66,7 @@ func impossibleOffer(g *game.State, seat int) game.Action {
 // before that, so the test plays tables until it has seen enough matches in which every
 // stalling bot has strikes.
 func TestStallingBotsAreStruckWithATimeBank(t *testing.T) {
-	want := 20
+	want := 12
 	if raceDetector {
 		want = 1
 	}
@@ -137,15 +137,7 @@ func TestStallingBotsReachTheWallClockWithoutATimeBank(t *testing.T) {
 
 // The method clocks() returns the time that each seat has used, from the last event's
 // metadata.
-func (f *fixture) clocks() match.Clocks {
-	var used []int64
-	for r := range f.recorded() {
-		m, err := eventstore.DecodeMetadata(r)
-		require.NoError(f.t, err)
-		used = m.UsedMs
-	}
-	return used
-}
+func (f *fixture) clocks() match.Clocks { return f.lastMetadata().UsedMs }
 
 // requireClocks checks that the seats together have used at least the time played. This
 // must hold, because each seat in a batch is charged for at least the time that it

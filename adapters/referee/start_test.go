@@ -203,14 +203,7 @@ func (f *fixture) times() []time.Time {
 }
 
 // playedMs returns the time played, from the last event's metadata.
-func (f *fixture) playedMs() (ms int64) {
-	for r := range f.recorded() {
-		m, err := eventstore.DecodeMetadata(r)
-		require.NoError(f.t, err)
-		ms = *m.PlayedMs
-	}
-	return ms
-}
+func (f *fixture) playedMs() int64 { return *f.lastMetadata().PlayedMs }
 
 // A trial is a match in a stream of its own.
 func TestStreamOfATrial(t *testing.T) {

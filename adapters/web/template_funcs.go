@@ -47,10 +47,13 @@ func localPath(path string) string {
 // funcs returns the functions for templates.
 func funcs(a *assets) template.FuncMap {
 	return template.FuncMap{
-		"aborted":   aborted,
-		"asset":     a.path,
-		"under":     strings.HasPrefix,
-		"clean":     clean,
+		"aborted": aborted,
+		"asset":   a.path,
+		"under":   strings.HasPrefix,
+		"clean":   clean,
+		"code": func(text []byte) template.HTML {
+			return template.HTML(breakable(template.HTMLEscapeString(clean(string(text)))))
+		},
 		"sentence":  sentence,
 		"seating":   seating,
 		"shortTime": shortTime,

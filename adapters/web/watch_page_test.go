@@ -1,11 +1,14 @@
 package web_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
@@ -166,4 +169,20 @@ func TestGuidesHaveTabsAndCopyButtons(t *testing.T) {
 	p.open("/docs/protocol")
 	p.until(`document.querySelectorAll('.copy').length > 0`)
 	require.Zero(t, eval[int](p, `document.querySelectorAll('[role=tab]').length`))
+}
+
+// Without JavaScript, the page shows the last board and the result, and no empty boxes.
+func TestWatchPageInABrowserWithoutScript(t *testing.T) {
+	s := newStage(t)
+	g := s.ended("Ann", "Bea", "Cat", "Dot")
+	p := openTab(t, s.url)
+	p.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		return err
+	}), chromedp.Navigate(s.url+"/watch/"+g.MatchID))
+	p.do(chromedp.WaitVisible(chromedp.CSS("noscript img")), chromedp.WaitVisible(chromedp.CSS(".result summary")))
+	for _, empty := range []string{".events", ".strip", ".bar", ".charts", ".now"} {
+		p.do(chromedp.WaitNotVisible(chromedp.CSS(empty)))
+	}
+	p.do(chromedp.Click(chromedp.CSS(".result summary")), chromedp.WaitVisible(chromedp.CSS(`[data-slot="sum"]`)))
 }

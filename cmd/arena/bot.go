@@ -18,6 +18,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"hexarena/adapters/botwire"
 	"hexarena/adapters/housebot"
 	"hexarena/cmd/arena/listen"
 )
@@ -83,7 +84,7 @@ func (c *botCmd) Run(ctx context.Context, k *kong.Kong) error {
 	server := listen.NewServer(h)
 	stopped := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stopped()
-	return listen.Serve(server, l)
+	return listen.Serve(server, botwire.Listener(l))
 }
 
 // secret returns the secret from which the bot derives its nonces. The secret is the

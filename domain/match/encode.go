@@ -33,11 +33,34 @@ func (r *Request) AppendJSON(b []byte) []byte {
 func (v *View) AppendJSON(b []byte) []byte {
 	b = appendInt(b, `{"seat":`, v.Seat)
 	b = v.Common.appendFields(b)
-	b = v.Board.appendJSON(append(b, `,"board":`...))
-	b = appendCounts(b, `,"hand":`, v.Hand)
+	b = append(b, `,"board":`...)
+	if v.boardJSON != nil {
+		b = append(b, v.boardJSON...)
+	} else {
+		b = v.Board.appendFixed(b)
+	}
+	b = appendInt(b, `,"bandit":`, v.Board.Bandit)
+	b = appendCounts(b, `},"hand":`, v.Hand)
 	b = appendList(b, `,"devCards":`, v.DevCards, appendString)
 	b = appendList(b, `,"devBoughtThisTurn":`, v.DevBoughtThisTurn, appendString)
 	b = appendInt(b, `,"myScore":`, v.MyScore)
+	return append(b, '}')
+}
+
+// AppendJSON appends the frame as JSON. It writes the same bytes as encoding/json. The
+// frame must be one of a running match: it has no data and no cards.
+func (f *Frame) AppendJSON(b []byte) []byte {
+	b = appendInt(b, `{"seq":`, f.Seq)
+	b = appendInt(b, `,"event":{"seq":`, f.Event.Seq)
+	b = appendText(b, `,"at":`, f.Event.At)
+	b = appendText(b, `,"kind":`, f.Event.Kind)
+	if f.Event.Seat != nil {
+		b = appendInt(b, `,"seat":`, *f.Event.Seat)
+	}
+	b = append(b, '}')
+	b = f.Common.appendFields(b)
+	b = appendInt(b, `,"board":{"bandit":`, f.Board.Bandit)
+	b = appendList(b, `},"owed":`, f.Owed, appendNumber)
 	return append(b, '}')
 }
 
@@ -95,16 +118,6 @@ func (c Counts) appendJSON(b []byte) []byte {
 		b = append(b, ':')
 		b = strconv.AppendUint(b, uint64(n), 10)
 	}
-	return append(b, '}')
-}
-
-func (d *BoardData) appendJSON(b []byte) []byte {
-	if d.fixed != nil {
-		b = append(b, d.fixed...)
-	} else {
-		b = d.appendFixed(b)
-	}
-	b = appendInt(b, `,"bandit":`, d.Bandit)
 	return append(b, '}')
 }
 

@@ -53,10 +53,11 @@ type Match struct {
 	Abort      *Aborted
 
 	table
-	board  BoardData            // shared by all views; Game has the bandit
-	open   []Decision           // decisions owed, including those of resigned seats, in seat order
-	nextID int                  // the id of the next decision
-	asked  [game.MaxSeats]idSet // closed decisions for which the seat received a request
+	board     BoardData            // shared by all views; Game has the bandit
+	boardJSON []byte               // what appendFixed writes for it
+	open      []Decision           // decisions owed, including those of resigned seats, in seat order
+	nextID    int                  // the id of the next decision
+	asked     [game.MaxSeats]idSet // closed decisions for which the seat received a request
 }
 
 // table holds the public facts that are not part of the rules of play: the table talk, and
@@ -198,7 +199,7 @@ func (m *Match) fold(e Event) {
 		m.Seed = SeedOf(m.ServerSeed, e.Nonces, e.Beacon)
 		m.Game = game.New(m.Seed, len(e.Seats))
 		m.board = Board(&m.Game.Public)
-		m.board.fixed = m.board.appendFixed(nil)
+		m.boardJSON = m.board.appendFixed(nil)
 	case DiceRolled, CardStolen, TradeExecuted, AwardMoved:
 		m.Game.Apply(consequence(e))
 		m.table.follow(e)
@@ -267,6 +268,7 @@ func (m *Match) act(e ActionPlayed, a game.Action, talk string) {
 	}
 	m.open = open
 	m.nextID = max(m.nextID, e.Decision+1)
+	m.table.wait(e, &m.Game.Public)
 	m.openNext()
 }
 

@@ -14,8 +14,6 @@ type BoardData struct {
 	Hexes  []Hex  `json:"hexes"`
 	Ports  []Port `json:"ports"`
 	Bandit int    `json:"bandit"`
-
-	fixed []byte // hexes and ports in JSON, or nil; a Match encodes them once, for all views
 }
 
 // RollData is the data of a roll event.

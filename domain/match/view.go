@@ -120,6 +120,8 @@ type View struct {
 	DevCards          []string  `json:"devCards"`
 	DevBoughtThisTurn []string  `json:"devBoughtThisTurn"`
 	MyScore           int       `json:"myScore"`
+
+	boardJSON []byte // what appendFixed writes, or nil; a Match encodes it once for all views
 }
 
 // View returns the game as a seat currently sees it.
@@ -135,6 +137,7 @@ func (m *Match) View(seat int) View {
 		DevCards:          devNames(g.Devs[seat]),
 		DevBoughtThisTurn: devNames(g.Bought[seat]),
 		MyScore:           g.TrueScore(uint8(seat)),
+		boardJSON:         m.boardJSON,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -84,6 +85,7 @@ func TestFramesEqualThePublicPartOfViews(t *testing.T) {
 				delete(want, private)
 			}
 			want["seq"], want["event"] = float64(m.Seq), fields(t, replay[i])
+			want["owed"] = fields(t, m.Frame(e, time.Time{}, match.NoHands))["owed"]
 			want["board"] = map[string]any{"bandit": want["board"].(map[string]any)["bandit"]}
 			require.Equal(t, want, fields(t, public[i]), "seq %d", m.Seq)
 			if m.Seq%9 > 0 && !m.Over() {

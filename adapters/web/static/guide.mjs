@@ -55,6 +55,7 @@ function build({ panels }, number) {
   list.setAttribute('aria-label', 'Language');
   panels[0].nodes[0].before(list);
   for (const panel of panels) {
+    panel.list = list;
     panel.tab = list.appendChild(element('button', 'plain', panel.language));
     panel.box = element('div', 'language');
     panel.tab.id = `tab-${number}-${panel.language}`;
@@ -95,7 +96,7 @@ function follow() {
   const panel = target && groups.flatMap((group) => group.panels).find(({ box }) => box.contains(target));
   if (!panel) return;
   choose(panel.language);
-  target.scrollIntoView();
+  (target === panel.nodes[0] ? panel.list : target).scrollIntoView();
 }
 
 const article = document.querySelector('.prose');

@@ -12,7 +12,9 @@ export function showPositions(root) {
     board.show(view);
     board.describe(view);
     board.label(true);
-    board.attempt(placesOf(decision.querySelector('[data-answer]')?.textContent));
+    const places = placesOf(decision.querySelector('[data-answer]')?.textContent);
+    board.attempt(places);
+    decision.querySelector('[data-attempt]')?.toggleAttribute('hidden', Object.values(places).flat().length === 0);
     decision.querySelector('[data-position]').replaceChildren(board.element);
     decision.querySelector('[data-mark]')?.replaceChildren(mark(view.seat));
   }

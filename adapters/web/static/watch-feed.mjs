@@ -120,6 +120,11 @@ export function partNode(part, names) {
     card.append(`${part.n}`, icon(part.card));
     return card;
   }
+  if (part.accepts !== undefined) { // an answer to an offer
+    const answer = element('b', `who answer seat-${part.seat}`, part.accepts ? '✓' : '✗');
+    answer.title = `${names[part.seat]} ${part.accepts ? 'accepts' : 'declines'}`;
+    return answer;
+  }
   const [node, text] = part.talk !== undefined
     ? [element('q'), part.talk]
     : [element('b', `who seat-${part.seat}`), names[part.seat] ?? `Seat ${part.seat}`];

@@ -1,5 +1,5 @@
 // Describes events in sentences. A sentence is a list of parts: strings, {seat} for the
-// name of a seat, and {talk} for a message of a bot. Events of a running match contain no
+// name of a seat, {card, n} for cards, and {talk} for a message of a bot. Events of a running match contain no
 // data, so their sentences describe the difference between two frames.
 import { changes, empty, isCity, piecesOf } from './board-diff.mjs';
 import { resources } from './board-geometry.mjs';

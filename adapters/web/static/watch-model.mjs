@@ -76,7 +76,7 @@ export class Timeline {
     for (let i = this.indexOf(frame.seq); this.frames[i]?.openTrade; i--) {
       const { seat, data } = this.frames[i].event;
       if (data?.kind === 'turn') break; // the offer
-      if (data?.action && data.kind === 'trade') parts.unshift(' · ', { seat }, data.action.accept ? ' accepts' : ' declines');
+      if (data?.action && data.kind === 'trade') parts.unshift({ seat, accepts: data.action.accept });
     }
     return parts;
   }

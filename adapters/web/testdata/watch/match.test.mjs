@@ -73,15 +73,15 @@ for (const { board, whole, running } of matches) {
       for (const f of frames) line.add(f);
       return line;
     };
-    const told = (line, i) => plain(line.answersTo(line.frames[i]), names);
+    const told = (line, i) => line.answersTo(line.frames[i]);
     const [late, early] = [timeline(whole), timeline(running)];
     let answers = 0;
     whole.forEach(({ event, openTrade }, i) => {
-      assert.equal(told(early, i), '', `event ${i + 1}`);
-      if (event.data?.action?.type === 'offer_trade') assert.equal(told(late, i), '');
+      assert.deepEqual(told(early, i), [], `event ${i + 1}`);
+      if (event.data?.action?.type === 'offer_trade') assert.deepEqual(told(late, i), []);
       if (event.kind !== 'action' || event.data.kind !== 'trade' || !openTrade) return;
       answers++;
-      assert.ok(told(late, i).endsWith(` · ${names[event.seat]} ${event.data.action.accept ? 'accepts' : 'declines'}`), told(late, i));
+      assert.deepEqual(told(late, i).at(-1), { seat: event.seat, accepts: event.data.action.accept });
     });
     assert.ok(answers > 0);
   });
