@@ -22,6 +22,8 @@ func TestFiguresExist(t *testing.T) {
 		require.NoError(t, json.Unmarshal(text, &figures))
 		_, ok := find(figures, g.figure)
 		require.True(t, ok, g.What)
+		_, ok = find(figures, g.bare)
+		require.Equal(t, g.bare != "", ok, g.What)
 		before := slices.IndexFunc(goals[:i], func(b goal) bool { return b.Command == g.Command })
 		require.True(t, before < 0 || goals[i-1].Command == g.Command, "the goals of %s are not together", g.Command)
 	}
