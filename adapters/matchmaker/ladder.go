@@ -1,6 +1,7 @@
 package matchmaker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,8 @@ type LadderOptions struct {
 	SeedKeys    SeedKeys
 	Beacon      Beacon // nil if seeds do not use a beacon
 	Logger      *slog.Logger
+	// SnapshotEvery is the number of events between two snapshots. The default is 10,000.
+	SnapshotEvery uint64
 }
 
 // Ladder writes and reads the stream of one mode's ladder. It keeps the folded state in
@@ -70,7 +73,7 @@ func NewLadder(log eventstore.Log, o LadderOptions) *Ladder {
 		options:   o,
 		writing:   semaphore.NewWeighted(1),
 		state:     ladder.New(o.Mode),
-		snapshots: newSnapshots(),
+		snapshots: newSnapshots(cmp.Or(o.SnapshotEvery, snapshotEvery)),
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"hexarena/eventstore"
 )
 
-// snapshotEvery is the number of events between two snapshots. So when a process
+// snapshotEvery is the default number of events between two snapshots. So when a process
 // starts, it has to fold at most about this many events.
 const snapshotEvery = 10_000
 
@@ -28,11 +28,11 @@ type snapshots struct {
 	covered  uint64        // the version of the ladder that the newest snapshot contains; guarded by mu
 }
 
-func newSnapshots() snapshots {
-	return snapshots{every: snapshotEvery, due: make(chan struct{}, 1)}
+func newSnapshots(every uint64) snapshots {
+	return snapshots{every: every, due: make(chan struct{}, 1)}
 }
 
-// TakeSnapshots takes a snapshot after every snapshotEvery folded events until ctx
+// TakeSnapshots takes a snapshot after every SnapshotEvery folded events until ctx
 // ends. It blocks the ladder only while it copies the state in memory. It does not
 // retry a failed snapshot, because the ladder does not depend on it.
 func (l *Ladder) TakeSnapshots(ctx context.Context) {
