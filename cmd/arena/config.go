@@ -43,6 +43,7 @@ type config struct {
 	trustedProxies   []netip.Prefix    // parsed from TrustedProxies
 	beaconChain      beacon.Chain      // parsed from BeaconChain; all its fields are set only for quicknet
 	witnesses        []witness.Witness // parsed from Witness
+	snapshotEvery    uint64            // see matchmaker.LadderOptions; set only by tests
 	Listen           string            `default:"127.0.0.1:8080" help:"Address of the API and the pages."`
 	AdminListen      string            `default:"127.0.0.1:8081" help:"Address of the operators' endpoints."`
 	AdminHosts       []listen.HostName `help:"Names under which monitoring reaches the operators' endpoints, besides IP addresses and localhost."`

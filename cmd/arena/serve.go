@@ -287,6 +287,7 @@ func (a *arena) openLadders() {
 	for _, mode := range ladder.Modes {
 		o := matchmaker.LadderOptions{
 			Mode: mode, Rest: rests[mode], PlatformKey: base64.StdEncoding.EncodeToString(a.public), SeedKeys: a.secrets, Logger: a.logger,
+			SnapshotEvery: a.snapshotEvery,
 		}
 		if a.beacon != nil {
 			o.Beacon = a.beacon
