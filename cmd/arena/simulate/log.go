@@ -132,8 +132,12 @@ const (
 	AfterSend    Point = "after send"   // a request is on its way to a bot
 )
 
+// BeforeCommit is the point at which a read model has written its rows and its
+// checkpoint, but has not committed them. It is the only point that is not in this package.
+const BeforeCommit Point = "before commit"
+
 // Points lists all points.
-var Points = []Point{BeforeAppend, AfterAppend, AfterAnswer, BeforeRead, AfterSend}
+var Points = []Point{BeforeAppend, AfterAppend, AfterAnswer, BeforeRead, AfterSend, BeforeCommit}
 
 // Client connects one process to the log. It is safe for concurrent use.
 type Client struct {
