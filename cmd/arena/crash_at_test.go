@@ -55,7 +55,7 @@ type crashing struct {
 
 	mu       sync.Mutex // guards the fields below
 	passed   int
-	appended int // appends to the stream of the crash that have no answer yet
+	appended int // appends to the streams of the crash that have no answer yet
 }
 
 // at kills the process if it passes the point of the crash for the last time.
@@ -103,7 +103,7 @@ func (c *crashing) serveArena(parser *kong.Kong, config config) {
 		address, _ := c.serveNode(parser, filepath.Join(config.pace.Data, "node"))
 		config.EventStore = fmt.Sprintf("esdb://%s?tls=false", address)
 	}
-	c.hookCommits()
+	onCommit(func(path string) { c.at(simulate.BeforeCommit, strings.TrimSuffix(filepath.Base(path), ".db")) })
 	ctx := context.Background()
 	a := &arena{config: config, logger: newLogger(os.Stderr)}
 	wrapLog := func(context.Context) error { a.log = crashingLog{a.log, c}; return nil }
@@ -143,14 +143,14 @@ func (c *crashing) waits() bool {
 	return c.appended > 0 || os.Args[1] == "node"
 }
 
-func (c *crashing) hookCommits() {
+// onCommit makes SQLite call f with the path of a database before each commit.
+func onCommit(f func(path string)) {
 	sqlite.RegisterConnectionHook(func(conn sqlite.ExecQuerierContext, dsn string) error {
 		u, err := url.Parse(dsn)
 		if err != nil {
 			return err
 		}
-		model := strings.TrimSuffix(filepath.Base(u.Path), ".db")
-		conn.(sqlite.HookRegisterer).RegisterCommitHook(func() int32 { c.at(simulate.BeforeCommit, model); return 0 })
+		conn.(sqlite.HookRegisterer).RegisterCommitHook(func() int32 { f(u.Path); return 0 })
 		return nil
 	})
 }

@@ -79,8 +79,8 @@ func (d *drill) next(stream string) (c crash, env string) {
 	return c, crashAt + "=" + string(text)
 }
 
-// crash starts an arena that crashes, and waits for its end. The parameter started is
-// called if the arena serves before that.
+// crash starts an arena that crashes, and waits for its end. It calls started with a
+// context of the process if the arena prints its addresses before that.
 func (d *drill) crash(s *testArena, stream string, started func(ctx context.Context)) {
 	c, env := d.next(stream)
 	s.env = []string{env}
