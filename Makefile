@@ -105,7 +105,7 @@ bench-more: build ## measure read models, exports, API responses, the cost of ea
 	@./bin/arena bench live --seconds 5
 
 .PHONY: soak
-soak: build ## run the long tests: 50 kills, outages, disk faults, 20,000 connections, hostile callers, ten million events
+soak: build ## run the long tests: 50 kills, crashes at named points, outages, disk faults, 20,000 connections, hostile callers, ten million events
 	@ARENA_SOAK=1 $(GO) test -count=1 -timeout 150m -run 'Soak' ./...
 	@./bin/arena bench growth
 

@@ -60,10 +60,16 @@ func beHeld(point string) {
 
 // The function parsed() parses the arguments of `arena serve`.
 func parsed(args []string) (config, *kong.Kong, error) {
+	c, parser, err := parsedCommand(args)
+	return c.Serve.config, parser, err
+}
+
+// parsedCommand parses the arguments of any command.
+func parsedCommand(args []string) (*cli, *kong.Kong, error) {
 	var c cli
 	parser := kong.Must(&c, kong.Name("arena"), kong.DefaultEnvars("ARENA"), kong.Vars{"version": version()})
 	_, err := parser.Parse(args)
-	return c.Serve.config, parser, err
+	return &c, parser, err
 }
 
 // holder is a log handler that holds a goroutine when it logs the line of a point.

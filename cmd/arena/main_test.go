@@ -99,6 +99,9 @@ func beArena() {
 	if point := os.Getenv(holdAt); point != "" {
 		beHeld(point)
 	}
+	if text := os.Getenv(crashAt); text != "" {
+		beCrashing(text)
+	}
 	if err := os.Setenv(asArena, "plain"); err != nil {
 		panic(err)
 	}
