@@ -33,9 +33,10 @@ func TestFiguresExist(t *testing.T) {
 
 func TestTableShowsWhatIsMissed(t *testing.T) {
 	var out bytes.Buffer
-	(&allReport{[]goal{
+	r := &allReport{[]goal{
 		{What: "games", Command: "engine", Bar: 10, Got: 10}, {What: "views", Command: "engine", Bar: 10, Got: 9},
 		{What: "seconds", Command: "start", Bar: 1, Most: true, Got: 1}, {What: "memory", Command: "arena", Bar: 1, Most: true, Got: 2},
-	}}).print(&out)
+	}}
+	r.print(&out)
 	require.Regexp(t, `games .* reached\nviews .* missed\nseconds .* reached\nmemory .* missed\n`, out.String())
 }
