@@ -29,6 +29,8 @@ func (d *drill) judge(s *testArena, c *matchHistory, folders ...string) {
 	require.NotEmpty(d.t, c.rated)
 	d.row.matches = len(c.rated)
 	d.judgeNotes(s.data)
+	require.Zero(d.t, d.row.lost, "acknowledged events are lost")
+	require.Zero(d.t, d.row.doubled, "events are stored twice")
 	for _, folder := range folders {
 		d.judgeModels(s.data, folder)
 	}
@@ -43,8 +45,8 @@ func (d *drill) judge(s *testArena, c *matchHistory, folders ...string) {
 // their last event.
 var keepsAll = []string{"match-", "ladder-", "owner-", "arena-keys"}
 
-// judgeNotes compares the log with the notes of all processes: each acknowledged event is
-// at its place, and no event is stored twice.
+// judgeNotes compares the log with the notes of all processes. It counts the acknowledged
+// events that are not at their places, and the events that are stored twice.
 func (d *drill) judgeNotes(data string) {
 	d.t.Helper()
 	type place struct {
@@ -72,7 +74,7 @@ func (d *drill) judgeNotes(data string) {
 			p := place{n.Stream, n.Revision - eventstore.Revision(len(n.IDs)-1-i)}
 			if n.Acknowledged && at[p] != id && (p.revision >= first[p.stream] || isComplete(p.stream)) {
 				d.row.lost++
-				d.t.Errorf("the acknowledged event %s of %s@%d is lost", id, p.stream, p.revision)
+				d.t.Logf("the acknowledged event %s of %s@%d is lost", id, p.stream, p.revision)
 			}
 		}
 	}
@@ -82,7 +84,6 @@ func (d *drill) judgeNotes(data string) {
 			d.row.stored += places[id]
 		}
 	}
-	require.Zero(d.t, d.row.doubled, "events are stored twice")
 }
 
 func isComplete(id eventstore.StreamID) bool {
