@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -84,6 +85,35 @@ func (d *drill) judgeNotes(data string) {
 			d.row.stored += places[id]
 		}
 	}
+}
+
+// The judge finds an acknowledged event that is not in the log, an event that is stored
+// twice, and an append that has no answer but is stored.
+func TestJudgeOfCrashes(t *testing.T) {
+	data := t.TempDir()
+	d := newDrill(t, nil, "")
+	notes, err := os.Create(d.notes)
+	require.NoError(t, err)
+	c := &crashing{notes: notes}
+	event := func() eventstore.Event {
+		return eventstore.Event{ID: uuid.New(), Type: "Tested", Data: []byte("{}")}
+	}
+	log, closeLog := openLog(t, data)
+	store := func(id eventstore.StreamID, events ...eventstore.Event) {
+		_, err := log.Append(t.Context(), id, eventstore.Any, events...)
+		require.NoError(t, err)
+	}
+	kept, twice, unanswered, lost := event(), event(), event(), event()
+	store("match-1", kept, twice)
+	c.note(appendNote{Stream: "match-1", IDs: []uuid.UUID{kept.ID, twice.ID}, Acknowledged: true, Revision: 1})
+	store("match-2", twice)
+	store("match-2", unanswered)
+	c.note(appendNote{Stream: "match-2", IDs: []uuid.UUID{unanswered.ID}})
+	c.note(appendNote{Stream: "match-2", IDs: []uuid.UUID{lost.ID}, Acknowledged: true, Revision: 1})
+	require.NoError(t, notes.Close())
+	closeLog()
+	d.judgeNotes(data)
+	require.Equal(t, crashed{streams: map[string]int{}, unanswered: 1, stored: 1, lost: 1, doubled: 1}, d.row)
 }
 
 func isComplete(id eventstore.StreamID) bool {
