@@ -77,9 +77,19 @@ func (d *drill) next(stream string) (c crash, env string) {
 		most = 60
 	}
 	c = crash{Point: d.row.point, Stream: stream, Passing: 1 + d.rng.IntN(most), Notes: d.notes}
+	return c, d.env(c)
+}
+
+func (d *drill) env(c crash) string {
 	text, err := json.Marshal(c)
 	require.NoError(d.t, err)
-	return c, crashAt + "=" + string(text)
+	return crashAt + "=" + string(text)
+}
+
+// start starts an arena that takes notes and does not crash.
+func (d *drill) start(s *testArena) {
+	s.env = []string{d.env(crash{Notes: d.notes})}
+	s.start()
 }
 
 // crash starts an arena that crashes, and waits for its end. It calls started with a
@@ -88,7 +98,6 @@ func (d *drill) crash(s *testArena, stream string, started func(ctx context.Cont
 	c, env := d.next(stream)
 	s.env = []string{env}
 	s.launch()
-	s.env = nil
 	p := s.arena
 	ctx, stop := context.WithCancel(d.t.Context())
 	var running sync.WaitGroup
@@ -191,7 +200,7 @@ func crashOneArena(t *testing.T, rng *rand.Rand, point simulate.Point, hits int)
 			d.crash(s, stream, w.run)
 		}
 	}
-	s.start()
+	d.start(s)
 	c := s.settle()
 	c.audit(t, s.players)
 	d.judge(s, c, s.data)
@@ -204,22 +213,23 @@ func crashOneArena(t *testing.T, rng *rand.Rand, point simulate.Point, hits int)
 func crashTwoArenas(t *testing.T, rng *rand.Rand, point simulate.Point, hits int) crashed {
 	d := newDrill(t, rng, point)
 	f := newFleet(t, 2, 8, time.Millisecond)
+	crashes := hits
 	if point == simulate.AfterAppend {
-		for range hits {
-			d.crashNode(f)
-		}
-	} else {
-		var both sync.WaitGroup
-		for i, a := range f.arenas {
-			a.arena.kill()
-			both.Go(func() {
-				for range (hits + i) / 2 {
-					d.crash(a, "", func(context.Context) {})
-				}
-				a.start()
-			})
-		}
-		both.Wait()
+		crashes = 0
+	}
+	var both sync.WaitGroup
+	for i, a := range f.arenas {
+		a.arena.kill()
+		both.Go(func() {
+			for range (crashes + i) / 2 {
+				d.crash(a, "", func(context.Context) {})
+			}
+			d.start(a)
+		})
+	}
+	both.Wait()
+	for range hits - crashes {
+		d.crashNode(f)
 	}
 	last, data := f.arenas[0], filepath.Dir(f.node.data)
 	f.settle()
@@ -262,7 +272,7 @@ func TestCrashAtEveryPoint(t *testing.T) {
 		d.row.point = point
 		d.crash(s, "", w.run)
 	}
-	s.start()
+	d.start(s)
 	c := s.settle()
 	c.audit(t, s.players)
 	d.judge(s, c, s.data)
