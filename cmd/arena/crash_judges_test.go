@@ -31,6 +31,7 @@ func (d *drill) judge(s *testArena, c *matchHistory, folders ...string) {
 	require.NotEmpty(d.t, c.rated)
 	d.row.matches = len(c.rated)
 	d.judgeNotes(s.data)
+	require.Positive(d.t, d.row.answered, "acknowledged events")
 	require.Zero(d.t, d.row.lost, "acknowledged events are lost")
 	require.Zero(d.t, d.row.doubled, "events are stored twice")
 	for _, folder := range folders {
@@ -82,10 +83,12 @@ func (d *drill) judgeNotes(data string) {
 		}
 	}
 	for id, unanswered := range open {
-		if unanswered {
-			d.row.unanswered++
-			d.row.stored += places[id]
+		if !unanswered {
+			d.row.answered++
+			continue
 		}
+		d.row.unanswered++
+		d.row.stored += places[id]
 	}
 }
 
@@ -115,7 +118,7 @@ func TestJudgeOfCrashes(t *testing.T) {
 	require.NoError(t, notes.Close())
 	closeLog()
 	d.judgeNotes(data)
-	require.Equal(t, crashed{streams: map[string]int{}, unanswered: 1, stored: 1, lost: 1, doubled: 1}, d.row)
+	require.Equal(t, crashed{streams: map[string]int{}, answered: 3, unanswered: 1, stored: 1, lost: 1, doubled: 1}, d.row)
 }
 
 func isComplete(id eventstore.StreamID) bool {
