@@ -75,9 +75,12 @@ func encode(e Typed) ([]byte, error) {
 // DecodeMetadata returns the metadata of a stored event. An unknown schema
 // version is an error.
 func DecodeMetadata(r Recorded) (Metadata, error) {
-	var m Metadata
-	if err := json.Unmarshal(r.Metadata, &m); err != nil {
-		return Metadata{}, fmt.Errorf("metadata of %s@%d: %w", r.Stream, r.Revision, err)
+	m, ok := parseMetadata(r.Metadata)
+	if !ok {
+		m = Metadata{}
+		if err := json.Unmarshal(r.Metadata, &m); err != nil {
+			return Metadata{}, fmt.Errorf("metadata of %s@%d: %w", r.Stream, r.Revision, err)
+		}
 	}
 	if m.Schema < 1 || m.Schema > SchemaVersion {
 		return Metadata{}, fmt.Errorf("%s@%d has schema version %d, but this program reads 1 to %d: use a newer version of the program", r.Stream, r.Revision, m.Schema, SchemaVersion)

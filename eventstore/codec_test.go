@@ -46,8 +46,16 @@ func FuzzDecodeMetadata(f *testing.F) {
 	f.Add([]byte(`{"schema":1,"at":"x"}`))
 	f.Add([]byte(``))
 	f.Add([]byte(`null`))
+	f.Add([]byte(`{"schema":1,"at":"2030-01-02T11:00:00Z","playedMs":0,"usedMs":[1,20,300,4000],"redialMs":[0,5],"failedDials":[1,2,3],"$correlationId":"m","$causationId":"c"}`))
+	f.Add([]byte(`{"schema":1,"at":"2030-01-02T11:00:00Z","playedMs":01,"$correlationId":"a\\u0062 é"}`))
+	f.Add([]byte(`{"schema":1,"at":"2030-01-02T11:00:00Z","usedMs":[],"$correlationId":""} `))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := eventstore.DecodeMetadata(eventstore.Recorded{Event: eventstore.Event{Metadata: data}})
+		var want eventstore.Metadata
+		if json.Unmarshal(data, &want) == nil && want.Schema == eventstore.SchemaVersion {
+			require.NoError(t, err)
+			require.Equal(t, want, m)
+		}
 		if err != nil {
 			return
 		}

@@ -144,10 +144,7 @@ func New(o Options) (*Server, error) {
 	if err := s.trustOrigin(); err != nil {
 		return nil, err
 	}
-	var err error
-	if s.description, err = describe.New(o.BaseURL); err != nil {
-		return nil, fmt.Errorf("api: %w", err)
-	}
+	s.description = describe.New(o.BaseURL)
 	s.echo = s.newRouter()
 	s.registerEndpoints()
 	s.documents = sync.OnceValues(s.makeDocuments)

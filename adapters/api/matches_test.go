@@ -483,7 +483,7 @@ func TestReadsAreDescribed(t *testing.T) {
 	document := a.anyone().do(http.MethodGet, "/openapi.json", nil).is(http.StatusOK).json
 	schemas := document["components"].(map[string]any)["schemas"].(map[string]any)
 	for path, parameters := range map[string][]any{
-		"/matches": {"mode", "status", "bot", "before", "limit"}, "/matches/{id}": {"id"}, "/matches/{id}/frames": {"id", "after", "limit", "seat"}, "/leaderboard": {"mode", "at"}, "/bots/{id}/history": {"id", "aborted", "version"},
+		"/matches": {"mode", "status", "bot", "rival", "from", "to", "before", "after", "limit"}, "/matches/{id}": {"id"}, "/matches/{id}/frames": {"id", "after", "limit", "seat"}, "/leaderboard": {"mode", "at"}, "/bots/{id}/history": {"id", "aborted", "version"},
 	} {
 		get := document["paths"].(map[string]any)[path].(map[string]any)["get"].(map[string]any)
 		var names []any
@@ -493,7 +493,7 @@ func TestReadsAreDescribed(t *testing.T) {
 		require.ElementsMatch(t, parameters, names, path)
 	}
 	for schema, fields := range map[string]map[string]shape{
-		"MatchSummary": summary("aborted"), "Match": with(summary("aborted"), map[string]shape{"seed": nil, "replay": nil, "commitment": nil, "proof": nil, "thinkingMs": nil, "staleSeconds": nil}),
+		"MatchSummary": with(summary("aborted"), map[string]shape{"scores": nil}), "Match": with(summary("aborted"), map[string]shape{"scores": nil, "seed": nil, "replay": nil, "commitment": nil, "proof": nil, "thinkingMs": nil, "staleSeconds": nil}),
 	} {
 		require.Contains(t, schemas, schema)
 		properties := schemas[schema].(map[string]any)["properties"].(map[string]any)

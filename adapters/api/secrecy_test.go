@@ -18,7 +18,7 @@ import (
 
 // shownFrame is the shape of a frame of a running match. It has the public fields of
 // GameView, and the time, kind and seat of the frame's event.
-var shownFrame = object(with(publicView, map[string]shape{"seq": integer(1, 1<<20), "event": event(false)}))
+var shownFrame = object(with(publicView, map[string]shape{"seq": integer(1, 1<<20), "event": event(false), "owed": listOf(seat, 0, 1, 2, 3, 4)}))
 
 // The type secrets lists strings from a running match that no public response may
 // contain.

@@ -2,6 +2,7 @@ package botwire
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"io"
@@ -71,13 +72,20 @@ func (a *attempt) exchange(req *http.Request) (*http.Response, error) {
 		_ = c.Close()
 		return nil, badExchange(err)
 	}
-	limited.N = math.MaxInt64
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		resp.Body = stream{c, in}
-	} else {
-		resp.Body = stream{c, resp.Body}
+		resp.Body = unbuffered(c, in)
+		return resp, nil
 	}
+	limited.N = math.MaxInt64
+	resp.Body = stream{c, resp.Body}
 	return resp, nil
+}
+
+// unbuffered returns a stream of the bytes in a buffer and those that follow. It does not
+// keep the buffer, because a match needs many connections.
+func unbuffered(c net.Conn, in *bufio.Reader) stream {
+	early, _ := in.Peek(in.Buffered()) // never fails
+	return stream{c, io.MultiReader(bytes.NewReader(bytes.Clone(early)), c)}
 }
 
 // isInterim reports whether a status belongs to an interim response, which the

@@ -80,6 +80,8 @@ func (m *Members) playMine(ctx context.Context) error {
 // Watch calls assign immediately, and each time that a member comes or goes, until ctx
 // ends. If assign fails, Watch calls it again.
 func (m *Members) Watch(ctx context.Context, assign func(context.Context) error) {
+	m.watching.Store(true)
+	defer m.watching.Store(false)
 	for {
 		if err := assign(ctx); err != nil && ctx.Err() == nil {
 			m.o.Logger.Warn("could not assign the matches; retrying", "error", err)
@@ -93,6 +95,10 @@ func (m *Members) Watch(ctx context.Context, assign func(context.Context) error)
 	}
 }
 
+// moveGap is how long moveMatches waits for Watch, which wakes up at the same time. Without
+// a fixed order, two runs of a simulated history could differ (docs/adr/0057-one-seed-is-one-history.md).
+const moveGap = 10 * time.Millisecond
+
 // moveMatches moves the matches of members that are gone or have left, until ctx ends. All
 // members do this at the same time. The first one stores the assignments, and the others
 // then find that nothing has to change. The new assignments keep the lease of those before.
@@ -103,6 +109,9 @@ func (m *Members) moveMatches(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-m.move:
+		}
+		if m.watching.Load() && eventstore.Sleep(ctx, moveGap) != nil {
+			return
 		}
 		if !m.someoneIsGone() {
 			continue

@@ -92,6 +92,7 @@ type Members struct {
 	play      chan struct{} // has a value if the matches of this process may have changed
 	assign    chan struct{} // has a value if the matches may have to be assigned again
 	move      chan struct{} // has a value if a member may have gone
+	watching  atomic.Bool   // whether Watch is running, because this process seats
 	handovers atomic.Uint64
 
 	assigning *semaphore.Weighted // held while matches are assigned; unlike with a mutex, a caller stops waiting when its context ends

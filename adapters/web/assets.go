@@ -148,7 +148,11 @@ func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request, name string,
 // templates/shared.
 type templates map[string]*template.Template
 
-func parseTemplates(a *assets) (templates, error) {
+func newTemplates() (templates, error) {
+	a, err := assetsOnce()
+	if err != nil {
+		return nil, err
+	}
 	shared, err := template.New("").Funcs(boardFuncs).Funcs(funcs(a)).ParseFS(templateFiles, "templates/shared/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("web: templates: %w", err)

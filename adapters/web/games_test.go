@@ -31,7 +31,7 @@ func TestGames(t *testing.T) {
 	s := newSite(t)
 	s.say("GET /matches", `{"matches":[`+strings.TrimSuffix(matchJSON, "}")+`,"scores":[10,7],"turns":72}],"next":"older"}`)
 	page := s.get("/games")
-	s.is(page, http.StatusOK, "Lovelace", "1st, 10 points, &#43;1.1", "72 turns, 4 min 0 s", `href="/games?before=older"`, `data-seen="`+matchID+` completed"`)
+	s.is(page, http.StatusOK, "Lovelace", "1st, 10 points, +1.1", "72 turns, 4 min 0 s", `href="/games?before=older"`, `data-seen="`+matchID+` completed"`)
 	require.Equal(t, []string{"/matches?limit=25"}, s.asked())
 
 	all := "bot=" + botID + "&from=2026-09-01&mode=standard&rival=" + rivalID + "&status=completed&to=2026-09-06"

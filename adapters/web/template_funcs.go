@@ -75,6 +75,7 @@ func funcs(a *assets) template.FuncMap {
 		},
 		"delta":     delta,
 		"length":    length,
+		"matchRows": matchRows,
 		"place":     place,
 		"playerOf":  playerOf,
 		"meanPlace": meanPlace,
@@ -109,12 +110,25 @@ func (f fieldView) Fault() string { return f.Form.Refusal.For(f.Name) }
 // text, with U+FFFD. Registration rejects names with such characters, but old
 // events in the log and messages from bots can contain them.
 func clean(name string) string {
+	if printable(name) {
+		return name
+	}
 	return strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar {
 			return '\uFFFD'
 		}
 		return r
 	}, name)
+}
+
+// The function printable() reports whether a text has only printable ASCII characters.
+func printable(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // cleanLines is like clean, but keeps line breaks and tabs.

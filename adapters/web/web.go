@@ -88,12 +88,13 @@ type Server struct {
 	local     bool // the server is a viewer (see NewViewer)
 }
 
-// Assets and guides depend only on embedded files, so all servers of a process
-// share them. The first request for a guide renders all guides, because a start
+// Assets, templates and guides depend only on embedded files, so all servers of a
+// process share them. The first request for a guide renders all guides, because a start
 // would take longer otherwise.
 var (
-	assetsOnce = sync.OnceValues(newAssets)
-	guidesOnce = sync.OnceValues(renderGuides)
+	assetsOnce    = sync.OnceValues(newAssets)
+	templatesOnce = sync.OnceValues(newTemplates)
+	guidesOnce    = sync.OnceValues(renderGuides)
 )
 
 // New returns a Server. It fails if an option is missing, if BaseURL is not an
@@ -123,7 +124,7 @@ func newServer(o Options) (*Server, error) {
 	if s.assets, err = assetsOnce(); err != nil {
 		return nil, err
 	}
-	if s.templates, err = parseTemplates(s.assets); err != nil {
+	if s.templates, err = templatesOnce(); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -101,3 +101,20 @@ func TestBenchReads(t *testing.T) {
 		}
 	}
 }
+
+// An arena starts in a new folder, and with complete matches in its log.
+func TestBenchStart(t *testing.T) {
+	t.Setenv(asArena, "plain")
+	var out, errOut bytes.Buffer
+	status := run([]string{"bench", "start", "--matches", "4", "--starts", "1", "--json"}, &out, &errOut)
+	require.Zero(t, status, errOut.String())
+	var report struct {
+		Matches                          int
+		EmptySeconds, FullSeconds, LogMB float64
+	}
+	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
+	require.Equal(t, 4, report.Matches)
+	for _, figure := range []float64{report.EmptySeconds, report.FullSeconds, report.LogMB} {
+		require.Positive(t, figure)
+	}
+}

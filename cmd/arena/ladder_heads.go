@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -103,6 +104,9 @@ func (h *ladderHeads) renew(ctx context.Context, mode string) error {
 	size, root, err := h.log.LadderHead(ctx, mode)
 	if err != nil {
 		return err
+	}
+	if last, ok := h.newest(mode); ok && size == last.Size && bytes.Equal(root, last.Root) {
+		return nil
 	}
 	head, err := h.sign(mode, size, root)
 	if err == nil && h.kept != nil {

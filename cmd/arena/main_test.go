@@ -69,7 +69,7 @@ func (t tests) Run() int {
 // ARENA_ARENA. Without this, tests that call the program in this process would use
 // these settings.
 func forgetSettings() {
-	ofTests := []string{logtest.SeedVariable, "ARENA_SOAK", "ARENA_SOAK_KILLS", "ARENA_SCREENSHOTS", "ARENA_SIMULATE_TRACE", "ARENA_SIMULATE_FROM", "ARENA_SIMULATE_SEEDS"}
+	ofTests := []string{logtest.SeedVariable, "ARENA_SOAK", "ARENA_SOAK_KILLS", "ARENA_SCREENSHOTS", simulateFrom, simulateSeeds, simulateJobs, simulateTrace, simulateChild}
 	for _, e := range os.Environ() {
 		name, _, _ := strings.Cut(e, "=")
 		if !strings.HasPrefix(name, "ARENA_") || slices.Contains(ofTests, name) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"runtime/pprof"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"hexarena/adapters/lease"
 	"hexarena/cmd/arena/listen"
+	"hexarena/eventstore"
 	"hexarena/projections"
 )
 
@@ -48,6 +50,7 @@ func (a *arena) run(ctx context.Context) error {
 		g.Go(labeled(models, part, func(ctx context.Context) error { background(ctx); return nil }))
 	}
 	g.Go(func() error { return a.watchNode(ctx) })
+	g.Go(func() error { return releaseMemory(ctx) })
 	g.Go(labeled(ctx, "serve", a.serveUpToDate))
 	g.Go(labeled(ctx, "signed log", func(ctx context.Context) error { return unlessStopped(ctx, a.signedLog.catchUp(ctx)) }))
 	g.Go(func() error { return listen.Serve(a.admin, a.listeners.admin) })
@@ -76,6 +79,24 @@ func labeled(ctx context.Context, part string, f func(context.Context) error) fu
 	}
 }
 
+// releaseMemory returns unused memory to the operating system while the arena is idle.
+// Because of gcPercent, an idle arena would keep five times the memory that it needs.
+func releaseMemory(ctx context.Context) error {
+	var before, now debug.GCStats
+	for eventstore.Sleep(ctx, idleTime) == nil {
+		debug.ReadGCStats(&now)
+		if now.NumGC == before.NumGC {
+			debug.FreeOSMemory() // counts as one collection
+			now.NumGC++
+		}
+		before.NumGC = now.NumGC
+	}
+	return nil
+}
+
+// An arena is idle if it does not need the garbage collector for so long.
+const idleTime = 15 * time.Second
+
 // watchNode returns an error, which stops the arena, when the embedded node can no
 // longer write.
 func (a *arena) watchNode(ctx context.Context) error {
@@ -91,13 +112,15 @@ func (a *arena) watchNode(ctx context.Context) error {
 // in the log at startup. Until then, callers wait. Otherwise, data would seem to be
 // missing after a restart.
 func (a *arena) serveUpToDate(ctx context.Context) error {
+	var syncing errgroup.Group
 	for _, r := range a.runners {
 		if r == a.signedLog.runner {
 			continue // reading every match takes a long time; until it is done, calls that need the signed log get 503
 		}
-		if err := unlessItStopped(r, r.Sync(ctx)); err != nil {
-			return unlessStopped(ctx, err)
-		}
+		syncing.Go(func() error { return unlessItStopped(r, r.Sync(ctx)) })
+	}
+	if err := syncing.Wait(); err != nil {
+		return unlessStopped(ctx, err)
 	}
 	close(a.upToDate)
 	return listen.Serve(a.server, a.limited)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
 
 	"hexarena/adapters/api"
 	"hexarena/adapters/api/ratelimit"
@@ -253,14 +254,24 @@ func (a *arena) openModels(context.Context) error {
 	}
 	a.onClose(release)
 	models, runners := readmodels.New(a.log), map[projections.Model]*projections.Runner{}
-	for _, m := range models.All() {
-		r, err := projections.Open(dir, a.log, m, a.logger)
-		if err != nil {
+	all := models.All()
+	opened, opening := make([]*projections.Runner, len(all)), errgroup.Group{}
+	for i, m := range all { // at the same time, because each reads its whole file
+		opening.Go(func() (err error) {
+			opened[i], err = projections.Open(dir, a.log, m, a.logger)
 			return err
+		})
+	}
+	err = opening.Wait()
+	for i, r := range opened {
+		if r != nil {
+			a.onClose(r.Close)
+			a.runners = append(a.runners, r)
+			runners[all[i]] = r
 		}
-		a.onClose(r.Close)
-		a.runners = append(a.runners, r)
-		runners[m] = r
+	}
+	if err != nil {
+		return err
 	}
 	a.directory = directoryAdapter{models.Directory, runners[models.Directory]}
 	a.matches = list{models.Matches, runners[models.Matches]}

@@ -9,13 +9,14 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"hexarena/adapters/client"
 	"hexarena/adapters/rest"
 	"hexarena/cmd/arena/demo"
+	"hexarena/cmd/arena/remote"
 	"hexarena/cmd/arena/simulate"
-	"hexarena/domain/ladder"
 )
 
 // simulatedOwner is an owner of bots.
@@ -23,7 +24,12 @@ type simulatedOwner struct {
 	s    *simulation
 	name string
 	demo.Owner
-	registered int
+	id         string   // of the account
+	mode       string   // of all bots
+	registered int      // how many bots
+	deleted    bool     // whether the owner has tried to delete the account
+	accounts   int      // how often the owner has signed up again
+	events     []string // the ids of the events that the owner got
 }
 
 // sighting is a response that anyone may get while matches are running.
@@ -33,13 +39,13 @@ type sighting struct {
 }
 
 // signUpAll creates the accounts and registers the bots, before there are faults.
-func (s *simulation) signUpAll(ctx context.Context, bots int) bool {
+func (s *simulation) signUpAll(ctx context.Context, bots int, modes []string) bool {
 	for i := range bots {
 		if i%3 == 0 {
 			name := fmt.Sprintf("owner-%d", len(s.owners)+1)
-			o := &simulatedOwner{s: s, name: name, Owner: demo.Owner{Base: "http://" + name + ".arena.example"}}
+			o := &simulatedOwner{s: s, name: name, mode: modes[len(s.owners)%len(modes)], Owner: demo.Owner{Base: "http://" + name + ".arena.example"}}
 			s.owners = append(s.owners, o)
-			if err := o.SignUp(ctx, filepath.Join(s.root, "mail"), name+"@example.org", name); err != nil {
+			if err := o.SignUp(ctx, filepath.Join(s.root, "mail"), o.address(), name); err != nil {
 				s.failed("sign up %s: %v", name, err)
 				return false
 			}
@@ -49,6 +55,14 @@ func (s *simulation) signUpAll(ctx context.Context, bots int) bool {
 			s.failed("register a bot of %s: %v", o.name, err)
 			return false
 		}
+	}
+	for _, o := range s.owners {
+		var list rest.Bots
+		if err := o.Call(ctx, http.MethodGet, "/bots", nil, &list); err != nil {
+			s.failed("list the bots of %s: %v", o.name, err)
+			return false
+		}
+		o.id = list.Bots[0].OwnerID
 	}
 	return true
 }
@@ -61,7 +75,7 @@ func (o *simulatedOwner) register(ctx context.Context) error {
 	o.s.bots[b.Name] = b
 	o.s.mu.Unlock()
 	o.s.network.Add(b)
-	return o.Register(ctx, b.Name, ladder.Standard, b.URL())
+	return o.Register(ctx, b.Name, o.mode, b.URL())
 }
 
 // conduct draws how a bot behaves. Most bots are good.
@@ -87,6 +101,9 @@ func (o *simulatedOwner) act(ctx context.Context) {
 		var list rest.Bots
 		if err := o.Call(ctx, http.MethodGet, "/bots", nil, &list); err != nil {
 			w.Step("%s cannot list its bots: %v", o.name, err)
+			if isGone(err) {
+				w.Step("%s signs up again: %v", o.name, o.signUpAgain(ctx))
+			}
 			continue
 		}
 		if len(list.Bots) == 0 {
@@ -99,7 +116,7 @@ func (o *simulatedOwner) act(ctx context.Context) {
 			status = "active"
 		}
 		var err error
-		what := r.IntN(10)
+		what := r.IntN(12)
 		switch what {
 		case 0, 1:
 			if err = o.Call(ctx, http.MethodPatch, "/bots/"+b.ID, rest.BotPatch{Status: &status}, nil); err == nil && o.s.isActive(b.OwnerID, b.ID) != (status == "active") {
@@ -115,6 +132,12 @@ func (o *simulatedOwner) act(ctx context.Context) {
 			err = o.Call(ctx, http.MethodGet, "/me", nil, nil)
 		case 5:
 			err = o.Call(ctx, http.MethodGet, "/bots/"+b.ID, nil, nil)
+		case 6:
+			err = o.callWithWrongClock(ctx, "/bots/"+b.ID, time.Duration(r.Int64N(int64(4*time.Hour)))-2*time.Hour)
+		case 7:
+			if r.IntN(6) == 0 {
+				err = o.deleteAccount(ctx)
+			}
 		default:
 			active := "active"
 			for _, b := range list.Bots {
@@ -129,12 +152,84 @@ func (o *simulatedOwner) act(ctx context.Context) {
 	}
 }
 
+// wrongClock is the fault that an owner's clock is wrong.
+const wrongClock = "wrong clock of an owner"
+
+// mostSkew is how wrong an owner's clock may be (docs/protocol.md).
+const mostSkew = 5 * time.Minute
+
+// callWithWrongClock makes a call that the arena must refuse if the clock is very wrong.
+func (o *simulatedOwner) callWithWrongClock(ctx context.Context, path string, skew time.Duration) error {
+	o.s.world.Fault(wrongClock, o.name, skew.String())
+	wrong := o.Owner
+	wrong.Now = func() time.Time { return time.Now().Add(skew) }
+	err := wrong.Call(ctx, http.MethodGet, path, nil, nil)
+	if err == nil && skew.Abs() > mostSkew+time.Minute {
+		o.s.failed("the arena accepted a call of %s that was signed %s from now", o.name, skew)
+	}
+	return err
+}
+
+// isGone reports whether the arena does not know the caller.
+func isGone(err error) bool {
+	var refusal *client.Refusal
+	return errors.As(err, &refusal) && refusal.Status == http.StatusUnauthorized
+}
+
+func (o *simulatedOwner) address() string { return o.name + "@example.org" }
+
+// deleteAccount signs in and deletes the account.
+func (o *simulatedOwner) deleteAccount(ctx context.Context) error {
+	c, err := client.New(client.Options{Base: o.Base})
+	if err != nil {
+		return err
+	}
+	if _, err := c.Call(ctx, http.MethodPost, "/sign-in", rest.SignIn{Email: o.address()}); err != nil {
+		return err
+	}
+	token, err := remote.MailedToken(filepath.Join(o.s.root, "mail"), o.address())
+	if err != nil {
+		return err
+	}
+	answer, err := c.Call(ctx, http.MethodPost, "/sign-in/confirm", rest.SignInConfirmation{Token: token})
+	if err != nil {
+		return err
+	}
+	var cookies []string
+	for _, cookie := range answer.Cookies {
+		cookies = append(cookies, cookie.Name+"="+cookie.Value)
+	}
+	if c, err = client.New(client.Options{Base: o.Base, Session: strings.Join(cookies, "; ")}); err != nil {
+		return err
+	}
+	o.deleted = true
+	_, err = c.Call(ctx, http.MethodDelete, "/me", nil)
+	return err
+}
+
+// signUpAgain makes a new account. The handle of the deleted one is not free.
+func (o *simulatedOwner) signUpAgain(ctx context.Context) error {
+	fresh := demo.Owner{Base: o.Base}
+	o.accounts++
+	err := fresh.SignUp(ctx, filepath.Join(o.s.root, "mail"), o.address(), fmt.Sprintf("%s-%d", o.name, o.accounts))
+	if err != nil {
+		return err
+	}
+	o.s.mu.Lock()
+	defer o.s.mu.Unlock()
+	o.Owner = fresh
+	return nil
+}
+
 // pauseAll lets all owners pause all their bots. It reports whether that worked.
 func (s *simulation) pauseAll(ctx context.Context) bool {
 	paused := "paused"
 	for _, o := range s.owners {
 		var list rest.Bots
 		err := o.Call(ctx, http.MethodGet, "/bots", nil, &list)
+		if isGone(err) {
+			continue
+		}
 		for _, b := range list.Bots {
 			if b.Status != paused {
 				err = errors.Join(err, o.Call(ctx, http.MethodPatch, "/bots/"+b.ID, rest.BotPatch{Status: &paused}, nil))
@@ -169,14 +264,19 @@ func (s *simulation) get(ctx context.Context, path string) []byte {
 // spectate reads public resources until ctx ends, and remembers what it sees.
 func (s *simulation) spectate(ctx context.Context) {
 	w := s.world
+	var watching sync.WaitGroup
+	defer watching.Wait()
 	for w.Sleep(ctx, 30*time.Second, 5*time.Minute, "spectate") == nil {
 		var list struct{ Matches []struct{ ID string } }
 		if json.Unmarshal(s.get(ctx, "/matches?status=running"), &list) != nil {
 			continue
 		}
-		paths := []string{"/ladder/standard/checkpoint"}
+		paths := []string{"/ladder/standard/checkpoint", "/ladder/parley/checkpoint"}
 		for _, m := range list.Matches {
 			paths = append(paths, "/matches/"+m.ID, "/live/"+m.ID)
+			if w.DrawNow("watch", m.ID).IntN(2) == 0 {
+				watching.Go(func() { s.watch(ctx, m.ID) })
+			}
 		}
 		if w.DrawNow("pages").IntN(4) == 0 {
 			paths = append(paths, "/leaderboard?mode=standard", "/queue", "/matches?limit=50")

@@ -3,20 +3,31 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"hexarena/adapters/drand/drandtest"
 	"hexarena/cmd/arena/simulate"
+	"hexarena/domain/ladder"
 )
 
 const (
-	disturbed = time.Hour        // how long faults happen
-	settling  = 40 * time.Minute // how long the last matches may take after the faults
+	disturbed    = time.Hour        // the least time during which faults happen
+	longest      = 3 * time.Hour    // the most time
+	leastMatches = 3                // faults happen until there are so many matches
+	leastFaults  = 10               // and so many faults
+	settling     = 40 * time.Minute // how long the last matches may take after the faults
 )
+
+// testedSeeds is how many seeds the tests play: about 40 s on two cores.
+const testedSeeds = 75
 
 // play plays the history: it starts the arenas, lets their owners register bots, causes
 // faults for an hour, and then waits until every match has ended.
@@ -25,19 +36,41 @@ func (s *simulation) play() {
 	defer cancel()
 	w := s.world
 	plan := w.Draw("plan")
-	rest := 4*time.Minute + time.Duration(plan.Int64N(int64(8*time.Minute)))
-	s.configure("--rest-standard", rest.Truncate(time.Second).String())
+	rest := 10*time.Minute + time.Duration(plan.Int64N(int64(8*time.Minute)))
+	s.listens = plan.IntN(3) == 0
+	flags := []string{"--tick", "1m", "--rest-standard", rest.Truncate(time.Second).String(), "--rest-parley", rest.Truncate(time.Second).String()}
+	if plan.IntN(6) == 0 {
+		s.relay = drandtest.New("simulated", time.Minute)
+		flags = append(flags, "--beacon", "http://relay.example", "--beacon-chain", s.relay.Flag())
+	}
+	s.configure(flags...)
 	defer s.endAll()
-	if !s.startAll(ctx, 2+plan.IntN(2)) || !s.signUpAll(ctx, 4+plan.IntN(3)) {
+	arenas := 2 + plan.IntN(4)/3                               // most often two
+	bots, modes := 4+plan.IntN(8)/3, []string{ladder.Standard} // most often one table
+	switch plan.IntN(8) {
+	case 0:
+		modes = []string{ladder.Parley}
+	case 1:
+		bots, modes = 6, ladder.Modes
+	}
+	if !s.startAll(ctx, arenas) || !s.signUpAll(ctx, bots, modes) {
 		return
 	}
 	s.setRates()
 	var actors sync.WaitGroup
-	acting, stopActing := context.WithTimeout(ctx, disturbed)
+	acting, stopActing := context.WithTimeout(ctx, longest)
 	defer stopActing()
+	actors.Go(func() { s.awaitEnough(acting); stopActing() })
 	actors.Go(func() { s.disturb(acting) })
+	var listeners sync.WaitGroup
+	listening, stopListening := context.WithCancel(ctx)
+	defer listeners.Wait()
+	defer stopListening()
 	for _, o := range s.owners {
 		actors.Go(func() { o.act(acting) })
+		if s.listens {
+			listeners.Go(func() { o.listen(listening) })
+		}
 	}
 	actors.Go(func() { s.spectate(acting) })
 	actors.Go(func() { s.operate(acting) })
@@ -45,7 +78,24 @@ func (s *simulation) play() {
 	w.Calm()
 	w.Step("the faults end")
 	s.settle(ctx)
+	if s.listens {
+		_ = w.Sleep(ctx, 3*time.Minute, 4*time.Minute, "last events") // until each owner has had time to connect again
+	}
+	stopListening()
+	listeners.Wait()
 	s.judge(ctx)
+}
+
+// awaitEnough waits until enough has happened.
+func (s *simulation) awaitEnough(ctx context.Context) {
+	if s.world.Sleep(ctx, disturbed, disturbed+time.Second, "enough") != nil {
+		return
+	}
+	for len(s.judgeLadders()) < leastMatches || s.world.FaultCount() < leastFaults {
+		if s.world.Sleep(ctx, time.Minute, 2*time.Minute, "enough") != nil {
+			return
+		}
+	}
 }
 
 // startAll starts the arenas one after another.
@@ -84,7 +134,7 @@ func (s *simulation) copySecrets(h *simulatedHost) error {
 func (s *simulation) setRates() {
 	for _, fault := range []string{
 		simulate.LostRequest, simulate.LostAnswer, simulate.RepeatedRequest, simulate.DelayedRequest,
-		simulate.FailedRead, simulate.SlowLog, simulate.SilentStream, simulate.FailedDial, simulate.DroppedLine,
+		simulate.FailedRead, simulate.SlowLog, simulate.SilentStream, simulate.FailedDial, simulate.DroppedLine, lostResponse, relayDown, repeatedCall,
 	} {
 		r := s.world.Draw("rate", fault)
 		if r.IntN(2) == 0 {
@@ -126,6 +176,15 @@ func (s *simulation) passes(p *simulatedProcess, at simulate.Point, stream strin
 	}
 }
 
+// committing is called when an SQLite database is about to commit a transaction.
+func (s *simulation) committing(path string) {
+	for _, p := range s.running() {
+		if strings.HasPrefix(path, p.data+string(filepath.Separator)) {
+			s.passes(p, simulate.BeforeCommit, strings.TrimSuffix(filepath.Base(path), ".db"))
+		}
+	}
+}
+
 func (s *simulation) sent(process string) {
 	for _, p := range s.running() {
 		if p.name == process {
@@ -149,17 +208,17 @@ func (s *simulation) disturb(ctx context.Context) {
 			continue
 		}
 		p := running[r.IntN(len(running))]
-		switch r.IntN(5) {
+		switch r.IntN(7) {
 		case 0:
 			p.kill("at random")
 		case 1:
-			streams := []string{"", "match-", "ladder-", "arena-", "owner-", "$all"}
+			streams := []string{"", "match-", "ladder-", ladder.SnapshotPrefix, "arena-", "owner-", "$all"}
 			s.mu.Lock()
 			s.trap = &crashPoint{point: simulate.Points[r.IntN(len(simulate.Points))], prefix: streams[r.IntN(len(streams))], loses: r.IntN(3) == 0}
 			if s.trap.loses {
 				s.trap.point = simulate.AfterAppend
 			}
-			if s.trap.point == simulate.AfterSend {
+			if s.trap.point == simulate.AfterSend || s.trap.point == simulate.BeforeCommit {
 				s.trap.prefix = ""
 			}
 			w.Step("the next process dies %s of %s", s.trap.point, s.trap.prefix)
@@ -167,18 +226,42 @@ func (s *simulation) disturb(ctx context.Context) {
 		case 2:
 			w.Fault("deploy", p.name)
 			p.end()
-		default:
-			length := time.Duration(math.Exp(r.Float64()*math.Log(120)) * float64(time.Second)) // 1 s to 2 min
-			w.Fault("cut", p.name, length.String())
-			heal := p.client.Cut()
-			pending.Go(func() {
-				_ = w.Sleep(ctx, length, length+time.Millisecond, "heal", p.name) // heals at the end at the latest
-				w.Step("%s reaches the log again", p.name)
-				heal()
+		case 3:
+			bot := s.someBot(r)
+			s.separate(ctx, &pending, "cut from a bot", p, func() func() { return s.network.Cut(p.name, bot.Name) })
+		case 4:
+			s.separate(ctx, &pending, "isolation", p, func() func() {
+				heal, reach := p.client.Cut(), s.network.Cut(p.name, "")
+				p.isolated.Store(true)
+				return func() { p.isolated.Store(false); reach(); heal() }
 			})
+		default:
+			s.separate(ctx, &pending, "cut from the log", p, p.client.Cut)
 		}
 		pending.Go(func() { s.restart(ctx) })
 	}
+}
+
+// separate causes a fault that cuts a process off for 1 s to 2 min. The function cut
+// returns a function that ends the cut.
+func (s *simulation) separate(ctx context.Context, pending *sync.WaitGroup, fault string, p *simulatedProcess, cut func() (heal func())) {
+	w := s.world
+	length := time.Duration(math.Exp(w.DrawNow("length").Float64()*math.Log(120)) * float64(time.Second))
+	w.Fault(fault, p.name, length.String())
+	heal := cut()
+	pending.Go(func() {
+		_ = w.Sleep(ctx, length, length+time.Millisecond, "heal", p.name, fault) // heals at the end at the latest
+		w.Step("%s ends: %s", fault, p.name)
+		heal()
+	})
+}
+
+// someBot returns one of the bots.
+func (s *simulation) someBot(r *rand.Rand) *simulate.Bot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names := slices.Sorted(maps.Keys(s.bots))
+	return s.bots[names[r.IntN(len(names))]]
 }
 
 // restart starts a process on each host that has none, after a while.

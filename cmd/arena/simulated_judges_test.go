@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +27,7 @@ import (
 	"hexarena/domain/seed"
 	"hexarena/eventstore"
 	"hexarena/projections"
+	"hexarena/projections/health"
 	"hexarena/projections/readmodels"
 	"hexarena/projections/signedlog"
 )
@@ -66,6 +69,13 @@ type judgedMatch struct {
 // judgeLadders checks that no bot plays two matches at a time, and that each match is
 // rated or voided once.
 func (s *simulation) judgeLadders() (all []*judgedMatch) {
+	for _, mode := range ladder.Modes {
+		all = append(all, s.judgeLadder(mode)...)
+	}
+	return all
+}
+
+func (s *simulation) judgeLadder(mode string) (all []*judgedMatch) {
 	byID, playing := map[string]*judgedMatch{}, map[string]string{}
 	end := func(id, how string) {
 		m := byID[id]
@@ -81,7 +91,7 @@ func (s *simulation) judgeLadders() (all []*judgedMatch) {
 			delete(playing, b)
 		}
 	}
-	each(s, ladder.Stream(ladder.Standard), ladder.Decode, func(r eventstore.Recorded, e ladder.Event) {
+	each(s, ladder.Stream(mode), ladder.Decode, func(r eventstore.Recorded, e ladder.Event) {
 		switch e := e.(type) {
 		case ladder.TablesSeated:
 			for _, t := range e.Tables {
@@ -110,13 +120,17 @@ func (s *simulation) judgeLadders() (all []*judgedMatch) {
 // judge looks for failures at the end of the history, while the arenas still run.
 func (s *simulation) judge(ctx context.Context) {
 	s.judgeAcknowledged()
-	bots := s.judgeOwners()
+	bots := s.judgePauses()
 	matches := s.judgeLadders()
 	var secrets []string
 	for _, m := range matches {
 		secrets = append(secrets, s.judgeMatch(m, bots)...)
 	}
 	s.judgeSightings(secrets)
+	s.judgeFrames(ctx)
+	s.judgeLimits()
+	s.judgeNames()
+	s.judgeMails()
 	s.judgeAudit(ctx, matches)
 }
 
@@ -150,11 +164,9 @@ type change struct {
 // pauseDelay is how long a tick may work from before a pause.
 const pauseDelay = 20 * time.Second
 
-// judgeOwners checks the limits of accounts, and that ticks respect pauses. It returns the
-// bots by id.
-func (s *simulation) judgeOwners() map[string]*simulate.Bot {
+// judgePauses checks that ticks respect pauses. It returns the bots by id.
+func (s *simulation) judgePauses() map[string]*simulate.Bot {
 	bots, changes := map[string]*simulate.Bot{}, map[string][]change{}
-	active := map[string]map[string]bool{} // by stream, the active bots
 	for r, err := range s.log.Store().ReadAll(context.Background(), 0, eventstore.ReadOptions{}) {
 		if err != nil {
 			s.failed("read the log: %v", err)
@@ -184,22 +196,13 @@ func (s *simulation) judgeOwners() map[string]*simulate.Bot {
 			continue
 		}
 		changes[id] = append(changes[id], change{r.Created, isActive})
-		if active[string(r.Stream)] == nil {
-			active[string(r.Stream)] = map[string]bool{}
-		}
-		active[string(r.Stream)][id] = isActive
-		n := 0
-		for _, is := range active[string(r.Stream)] {
-			if is {
-				n++
-			}
-		}
-		if n > owner.BotLimit {
-			s.failed("%s has %d active bots", r.Stream, n)
-		}
 	}
-	each(s, ladder.Stream(ladder.Standard), ladder.Decode, func(r eventstore.Recorded, e ladder.Event) {
-		if seated, ok := e.(ladder.TablesSeated); ok {
+	for _, mode := range ladder.Modes {
+		each(s, ladder.Stream(mode), ladder.Decode, func(r eventstore.Recorded, e ladder.Event) {
+			seated, ok := e.(ladder.TablesSeated)
+			if !ok {
+				return
+			}
 			for _, t := range seated.Tables {
 				for _, b := range t.Bots {
 					if !mayBeActive(changes[b], seated.Tick) {
@@ -207,8 +210,8 @@ func (s *simulation) judgeOwners() map[string]*simulate.Bot {
 					}
 				}
 			}
-		}
-	})
+		})
+	}
 	return bots
 }
 
@@ -247,7 +250,7 @@ func (s *simulation) judgeMatch(m *judgedMatch, bots map[string]*simulate.Bot) (
 	var seats []match.Seat
 	begun, over := 0, 0
 	strike := func(seat int, r eventstore.Recorded) {
-		if b := bots[seats[seat].BotID]; b != nil && b.Conduct.Good() {
+		if b := bots[seats[seat].BotID]; b != nil && b.Conduct.Good() && !s.network.WasCut(b.Name, r.Created) {
 			s.failed("the good bot %s gets a strike in %s@%d: %s %s", b.Name, r.Stream, r.Revision, r.Type, r.Data)
 		}
 	}
@@ -352,7 +355,10 @@ func (s *simulation) judgeModels(ctx context.Context) {
 		return all
 	}
 	kept := rows(offline.ProjectionsDir(h.data), func(readmodels.Set) {})
-	rebuilt := rows(filepath.Join(s.root, "rebuilt"), func(set readmodels.Set) { s.judgeHeads(ctx, set.SignedLog) })
+	rebuilt := rows(filepath.Join(s.root, "rebuilt"), func(set readmodels.Set) {
+		s.judgeHeads(ctx, set.SignedLog)
+		s.judgeEvents(set.Health)
+	})
 	for i := range min(len(kept), len(rebuilt)) {
 		if kept[i] != rebuilt[i] {
 			s.failed("the read model %s of %s differs from a rebuild", readmodels.New(s.log.Store()).All()[i].Name(), h.name)
@@ -360,17 +366,46 @@ func (s *simulation) judgeModels(ctx context.Context) {
 	}
 }
 
-// judgeHeads checks that each served head of the ladder tree belongs to the final tree.
+// judgeEvents checks that each owner got all of their events once, in order.
+func (s *simulation) judgeEvents(all *health.Health) {
+	if !s.listens || s.world.Faults()[simulate.EventsLost] > 0 {
+		return // an owner may have got an event that the log lost
+	}
+	for _, o := range s.owners {
+		if o.deleted {
+			continue
+		}
+		list, err := all.Events(o.id, 0, math.MaxInt32)
+		if err != nil {
+			s.failed("the events of %s: %v", o.name, err)
+		}
+		var ids []string
+		for _, e := range list {
+			ids = append(ids, e.ID)
+		}
+		if !slices.Equal(ids, o.events) {
+			s.failed("%s got the events %v, but should have got %v", o.name, o.events, ids)
+		}
+	}
+}
+
+// judgeHeads checks that each served head of a ladder tree belongs to the final tree.
 func (s *simulation) judgeHeads(ctx context.Context, log *signedlog.SignedLog) {
-	size, root, err := log.LadderHead(ctx, ladder.Standard)
+	for _, mode := range ladder.Modes {
+		s.judgeHeadsOf(ctx, log, mode)
+	}
+}
+
+func (s *simulation) judgeHeadsOf(ctx context.Context, log *signedlog.SignedLog, mode string) {
+	size, root, err := log.LadderHead(ctx, mode)
 	if err != nil {
-		s.failed("the head of the ladder tree: %v", err)
+		s.failed("the head of the ladder tree of %s: %v", mode, err)
 		return
 	}
 	last := signedlog.Head{Size: size, Root: root}
 	for _, seen := range s.seen {
 		lines := strings.Split(seen.body, "\n")
-		if !strings.HasPrefix(seen.path, "/ladder/") || len(lines) < 3 {
+		if !strings.HasPrefix(seen.path, "/ladder/"+mode+"/") || len(lines) < 3 {
 			continue
 		}
 		served := signedlog.Head{}
@@ -381,7 +416,7 @@ func (s *simulation) judgeHeads(ctx context.Context, log *signedlog.SignedLog) {
 			err = fmt.Errorf("it has %d entries, but the tree has %d", served.Size, size)
 		}
 		if err == nil {
-			err = consistent(last, served, func(from, to uint64) ([][]byte, error) { return log.LadderConsistency(ctx, ladder.Standard, from, to) })
+			err = consistent(last, served, func(from, to uint64) ([][]byte, error) { return log.LadderConsistency(ctx, mode, from, to) })
 		}
 		if err != nil {
 			s.failed("the served head %q does not belong to the tree: %v", lines[:3], err)

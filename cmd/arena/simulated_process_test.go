@@ -10,10 +10,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
+
+	"modernc.org/sqlite"
 
 	"hexarena/cmd/arena/offline"
 	"hexarena/cmd/arena/simulate"
@@ -29,10 +33,12 @@ type simulatedProcess struct {
 	data   string
 	client *simulate.Client
 	arena  *arena // nil until it is open; the lock of the simulation guards it
-	stop   context.CancelFunc
-	killed chan struct{} // closed by kill
-	ended  chan struct{} // closed when the method run of the arena has returned
-	err    error         // of the method run
+	// isolated means that nobody reaches the process.
+	isolated atomic.Bool
+	stop     context.CancelFunc
+	killed   chan struct{} // closed by kill
+	ended    chan struct{} // closed when the method run of the arena has returned
+	err      error         // of the method run
 }
 
 // simulatedHost is a machine on which one process of the arena runs at a time.
@@ -164,6 +170,9 @@ func (p *simulatedProcess) end() {
 func (p *simulatedProcess) open(ctx context.Context) (*arena, error) {
 	c := p.s.config
 	c.pace.Data = p.data
+	if c.Beacon != "" {
+		c.Beacon = "http://" + p.host.name + ".relay.example"
+	}
 	a := &arena{config: c, logger: slog.New(traceHandler{p.s.world, p.name})}
 	connect := func(context.Context) error { a.log = p.client; return nil }
 	dialer := func(context.Context) error {
@@ -185,10 +194,26 @@ func (p *simulatedProcess) open(ctx context.Context) (*arena, error) {
 	return a, nil
 }
 
+// playing is the history that this process plays.
+var playing atomic.Pointer[simulation]
+
+// hookCommits makes SQLite call the simulation before each commit.
+func hookCommits() {
+	sqlite.RegisterConnectionHook(func(conn sqlite.ExecQuerierContext, dsn string) error {
+		s := playing.Load()
+		u, err := url.Parse(dsn)
+		if err != nil || s == nil {
+			return err
+		}
+		conn.(sqlite.HookRegisterer).RegisterCommitHook(func() int32 { s.committing(u.Path); return 0 })
+		return nil
+	})
+}
+
 // serves reports whether the process accepts calls.
 func (p *simulatedProcess) serves() bool {
 	a := p.s.arenaOf(p)
-	if a == nil || p.isKilled() {
+	if a == nil || p.isKilled() || p.isolated.Load() {
 		return false
 	}
 	select {
@@ -214,13 +239,7 @@ func (p *simulatedProcess) serve(r *http.Request, admin bool) (*http.Response, e
 	w, done := httptest.NewRecorder(), make(chan struct{})
 	go func() {
 		defer close(done)
-		defer func() { // like net/http
-			p := recover()
-			if err, ok := p.(error); p != nil && (!ok || !errors.Is(err, http.ErrAbortHandler)) {
-				panic(p)
-			}
-		}()
-		handler.ServeHTTP(w, r.WithContext(ctx))
+		serveLikeHTTP(handler, w, r.WithContext(ctx))
 	}()
 	select {
 	case <-done:
@@ -230,6 +249,17 @@ func (p *simulatedProcess) serve(r *http.Request, admin bool) (*http.Response, e
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// serveLikeHTTP calls a handler, which may abort its response.
+func serveLikeHTTP(h http.Handler, w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		p := recover()
+		if err, ok := p.(error); p != nil && (!ok || !errors.Is(err, http.ErrAbortHandler)) {
+			panic(p)
+		}
+	}()
+	h.ServeHTTP(w, r)
 }
 
 var errRefused = errors.New("connection refused")

@@ -7,17 +7,17 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +28,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"hexarena/adapters/drand/drandtest"
 	"hexarena/cmd/arena/simulate"
 	"hexarena/domain/ladder"
 	"hexarena/domain/seed"
@@ -45,29 +46,34 @@ type simulation struct {
 	hosts   []*simulatedHost
 	owners  []*simulatedOwner
 	bots    map[string]*simulate.Bot // by name
+	relay   *drandtest.Relay         // of the beacon; nil without a beacon
+	listens bool                     // whether the owners listen to their events
 
 	mu       sync.Mutex // guards the fields below, and the fields of hosts and processes that say so
 	started  []*simulatedProcess
 	trap     *crashPoint // the next crash, or nil
 	failures []string
 	seen     []sighting
+	frames   map[string]streamRecord // by match, the last frame that somebody saw
 }
 
 // result is the outcome of a simulated history.
 type result struct {
-	hash     string
-	failures []string
-	trace    []string
-	faults   map[string]int
-	age      time.Duration
-	events   int
-	matches  int
+	Seed     uint64
+	Hash     string
+	Failures []string
+	Trace    []string // only if there are failures
+	Faults   map[string]int
+	Age      time.Duration
+	Events   int
+	Matches  int
 }
 
 // simulateSeed plays the history of a seed.
 func simulateSeed(t *testing.T, seed uint64, planted simulate.Planted) (r result) {
 	cryptotest.SetGlobalRandom(t, seed)
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a history needs little memory, but allocates much
+	debug.SetGCPercent(-1) // a history needs little memory, but allocates much
+	debug.SetMemoryLimit(768 << 20)
 	transport := http.DefaultTransport
 	defer func() { http.DefaultTransport = transport }()
 	root, err := os.MkdirTemp(memoryFolder(t), "simulated") //nolint:usetesting // a folder in memory is faster
@@ -79,11 +85,13 @@ func simulateSeed(t *testing.T, seed uint64, planted simulate.Planted) (r result
 		rand.Reader = w.Random()
 		uuid.SetRand(rand.Reader)
 		defer func() { rand.Reader = reader; uuid.SetRand(reader) }()
-		s := &simulation{t: t, world: w, log: simulate.NewLog(w), network: simulate.NewNetwork(w), root: root, bots: map[string]*simulate.Bot{}}
+		s := &simulation{t: t, world: w, log: simulate.NewLog(w), network: simulate.NewNetwork(w), root: root, bots: map[string]*simulate.Bot{}, frames: map[string]streamRecord{}}
 		s.network.Sent = s.sent
+		playing.Store(s)
+		defer playing.Store(nil)
 		http.DefaultTransport = s
-		if path := os.Getenv("ARENA_SIMULATE_TRACE"); path != "" {
-			f, err := os.Create(path + "." + strings.ReplaceAll(t.Name(), "/", "-"))
+		if path := os.Getenv(simulateTrace); path != "" {
+			f, err := os.Create(fmt.Sprintf("%s.%d.%d", path, seed, runtime.GOMAXPROCS(0)))
 			require.NoError(t, err)
 			defer f.Close()
 			w.TraceTo(f)
@@ -91,10 +99,12 @@ func simulateSeed(t *testing.T, seed uint64, planted simulate.Planted) (r result
 		w.Plant(planted)
 		s.play()
 		s.judgeModels(context.Background())
-		r.failures, r.trace, r.faults, r.age = s.failures, w.Trace(60), w.Faults(), w.Age()
-		r.hash, r.events = s.hash()
-		r.matches = len(s.judgeLadders())
-		r.failures = s.failures
+		r.Faults, r.Age = w.Faults(), w.Age()
+		r.Hash, r.Events = s.hash()
+		r.Matches = len(s.judgeLadders())
+		if r.Failures = s.failures; len(r.Failures) > 0 {
+			r.Trace = w.Trace(60)
+		}
 	})
 	return r
 }
@@ -107,9 +117,15 @@ func memoryFolder(t *testing.T) string {
 	return t.TempDir()
 }
 
+// mostFailures is how many failures a history records.
+const mostFailures = 8
+
 // fail records that a judge has found a failure.
 func (s *simulation) fail(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
+	if len(s.failures) == mostFailures {
+		return
+	}
 	s.failures = append(s.failures, text)
 	s.world.Step("FAILURE: %s", text)
 }
@@ -153,6 +169,9 @@ func (s *simulation) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	caller, rest, _ := strings.Cut(r.URL.Host, ".")
+	if strings.HasPrefix(rest, "relay") {
+		return s.askRelay(r, key)
+	}
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(caller))
 	p := s.serving(h.Sum32())
@@ -171,16 +190,70 @@ func (s *simulation) RoundTrip(r *http.Request) (*http.Response, error) {
 		_, _ = w.WriteString("{}") // never fails
 		return w.Result(), nil
 	}
+	if r.Header.Get("Accept") == "text/event-stream" {
+		return p.stream(r)
+	}
+	signed, body := r.Header.Get("X-Arena-Signature") != "" && r.Method != http.MethodGet, []byte(nil)
+	if signed && r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
 	response, err := p.serve(r, admin)
 	if err != nil {
 		return nil, err
+	}
+	if signed && response.StatusCode < 300 && s.world.Happens(repeatedCall, key...) {
+		s.repeat(r, body)
 	}
 	s.plantInResponse(r, response)
 	if response.StatusCode == http.StatusInternalServerError {
 		s.failed("%s answers %s %s with 500", p.name, r.Method, r.URL)
 	}
-	return response, s.world.Sleep(r.Context(), time.Millisecond, 50*time.Millisecond, append(key, "response")...)
+	if err := s.world.Sleep(r.Context(), time.Millisecond, 50*time.Millisecond, append(key, "response")...); err != nil {
+		return nil, err
+	}
+	if p.isolated.Load() || s.world.Happens(lostResponse, key...) {
+		return nil, errNoAnswer
+	}
+	return response, nil
 }
+
+// relayDown is the fault that the relay of the beacon does not answer a call.
+const relayDown = "relay down"
+
+// askRelay passes a call to the relay of the beacon.
+func (s *simulation) askRelay(r *http.Request, key []string) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	if s.world.Happens(relayDown, key...) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	} else {
+		s.relay.ServeHTTP(w, r)
+	}
+	return w.Result(), s.world.Sleep(r.Context(), time.Millisecond, 50*time.Millisecond, append(key, "response")...)
+}
+
+// repeatedCall is the fault that a stranger repeats a signed call that the arena has
+// accepted.
+const repeatedCall = "repeated call"
+
+// repeat repeats a signed call at any process. No process may accept it.
+func (s *simulation) repeat(r *http.Request, body []byte) {
+	for _, p := range s.running() {
+		again := r.Clone(r.Context())
+		again.Body = io.NopCloser(bytes.NewReader(body))
+		if response, err := p.serve(again, false); err == nil && response.StatusCode < 300 {
+			s.failed("%s accepts a repetition of %s %s: %s", p.name, r.Method, r.URL.Path, response.Status)
+		}
+	}
+}
+
+// lostResponse is the fault that a caller does not get the response to a call.
+const lostResponse = "lost response"
+
+var errNoAnswer = errors.New("the connection broke before the response")
 
 // serving returns a process that accepts calls, or nil. A caller uses the same process
 // while that process serves, as behind a proxy with sticky sessions.
@@ -213,65 +286,7 @@ func (s *simulation) configure(flags ...string) {
 		"--mail", "file:" + filepath.Join(s.root, "mail"), "--max-matches", "20",
 	}, flags...))
 	require.NoError(s.t, err)
-}
-
-// TestSimulatedHistories plays seeds. ARENA_SIMULATE_FROM is the first seed, and
-// ARENA_SIMULATE_SEEDS is the number of seeds.
-func TestSimulatedHistories(t *testing.T) {
-	from, seeds := numberOf(t, "ARENA_SIMULATE_FROM", 1), numberOf(t, "ARENA_SIMULATE_SEEDS", 4)
-	faults := map[string]int{}
-	var simulated time.Duration
-	began := time.Now()
-	for seed := from; seed < from+seeds; seed++ {
-		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
-			r := simulateSeed(t, seed, simulate.PlantNone)
-			for name, n := range r.faults {
-				faults[name] += n
-			}
-			simulated += r.age
-			t.Logf("%s: %d matches, %d events, hash %.16s", r.age.Round(time.Second), r.matches, r.events, r.hash)
-			if len(r.failures) > 0 {
-				t.Errorf("make simulate SEEDS=1 FROM=%d repeats this failure:\n%s\nthe last steps:\n%s",
-					seed, strings.Join(r.failures, "\n"), strings.Join(r.trace, "\n"))
-			}
-		})
-	}
-	took := time.Since(began)
-	t.Logf("%d seeds in %s: %.1f seeds/s, %.0f times real time", seeds, took.Round(time.Millisecond), float64(seeds)/took.Seconds(), simulated.Seconds()/took.Seconds())
-	for _, name := range slices.Sorted(maps.Keys(faults)) {
-		t.Logf("%6d × %s", faults[name], name)
-	}
-}
-
-func numberOf(t *testing.T, variable string, otherwise uint64) uint64 {
-	text := os.Getenv(variable)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	require.NoError(t, err, variable)
-	return n
-}
-
-// The judges find each planted fault. The log shows how many seeds that took.
-func TestSoakPlantedFaultsAreFound(t *testing.T) {
-	if os.Getenv("ARENA_SOAK") == "" {
-		t.Skip("takes minutes: run make soak")
-	}
-	const most = 20
-	for _, planted := range simulate.Plants {
-		t.Run(string(planted), func(t *testing.T) {
-			for seed := uint64(1); seed <= most; seed++ {
-				var r result
-				t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { r = simulateSeed(t, seed, planted) })
-				if len(r.failures) > 0 {
-					t.Logf("found after %d seeds: %.300s", seed, r.failures[0])
-					return
-				}
-			}
-			t.Errorf("not found in %d seeds", most)
-		})
-	}
+	s.config.snapshotEvery = 3
 }
 
 // plantInResponse plants the faults of responses.
@@ -297,8 +312,11 @@ func (s *simulation) plantInResponse(r *http.Request, response *http.Response) {
 
 // serverSeed returns the server seed of a match.
 func (s *simulation) serverSeed(matchID string) string {
-	for r, err := range s.log.Store().Read(context.Background(), eventstore.StreamID(ladder.Stream(ladder.Standard)), 0, eventstore.ReadOptions{}) {
+	for r, err := range s.log.Store().ReadAll(context.Background(), 0, eventstore.ReadOptions{}) {
 		require.NoError(s.t, err)
+		if r.Type != (ladder.TablesSeated{}).EventType() {
+			continue
+		}
 		e, err := ladder.Decode(r.Type, r.Data)
 		require.NoError(s.t, err)
 		seated, ok := e.(ladder.TablesSeated)
@@ -315,18 +333,4 @@ func (s *simulation) serverSeed(matchID string) string {
 		}
 	}
 	return ""
-}
-
-// The same seed gives the same history.
-func TestSimulatedHistoriesRepeat(t *testing.T) {
-	from, seeds := numberOf(t, "ARENA_SIMULATE_FROM", 1), numberOf(t, "ARENA_SIMULATE_SEEDS", 1)
-	for seed := from; seed < from+seeds; seed++ {
-		var hashes []string
-		for i := range 2 {
-			t.Run(fmt.Sprintf("%d-%d", seed, i), func(t *testing.T) {
-				hashes = append(hashes, simulateSeed(t, seed, simulate.PlantNone).hash)
-			})
-		}
-		require.Equal(t, hashes[0], hashes[1], "seed %d", seed)
-	}
 }

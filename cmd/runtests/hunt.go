@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -69,9 +71,64 @@ func conditionsOf(round int, load string) conditions {
 	return c
 }
 
+// finished is the result of one round of a hunt, a line in the file of results.
+type finished struct {
+	Round    int      `json:"round"`
+	Load     string   `json:"load"`
+	Result   string   `json:"result"`   // a line to print
+	Failures []string `json:"failures"` // the commands that repeat the failures
+}
+
+// resumed reads the file of results of an interrupted hunt. A file that does not exist
+// has no rounds. The last line is incomplete if the machine stopped while it was written.
+func resumed(file, load string) (rounds []finished, err error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasSuffix(line, "\n") {
+			return rounds, os.Truncate(file, int64(len(text)-len(line)))
+		}
+		var f finished
+		if err := json.Unmarshal([]byte(line), &f); err != nil {
+			return nil, fmt.Errorf("-results %s: line %d: %w", file, len(rounds)+1, err)
+		}
+		if f.Load != load || f.Round != len(rounds) {
+			return nil, fmt.Errorf("-results %s: line %d has round %d with -load %s; choose another file", file, len(rounds)+1, f.Round, f.Load)
+		}
+		rounds = append(rounds, f)
+	}
+	return rounds, err
+}
+
+// save appends a result to the file of results.
+func (f finished) save(file string) error {
+	text, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	to, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = to.Write(append(text, '\n'))
+	return errors.Join(err, to.Close())
+}
+
 // hunt runs the suite several times and lists the tests that failed. It builds the
-// test binaries only once, because go test would link them again in each round.
-func (s *suite) hunt(ctx context.Context, rounds int, load string) (failed bool, err error) {
+// test binaries only once, because go test would link them again in each round. If
+// results is not empty, the file has the finished rounds, and hunt runs only the others.
+func (s *suite) hunt(ctx context.Context, rounds int, load, results string) (failed bool, err error) {
+	var done []finished
+	if results != "" {
+		if done, err = resumed(results, load); err != nil {
+			return false, err
+		}
+		for _, f := range done {
+			fmt.Println(f.Result)
+		}
+	}
 	folder, err := os.MkdirTemp("", "runtests")
 	if err != nil {
 		return false, err
@@ -81,27 +138,37 @@ func (s *suite) hunt(ctx context.Context, rounds int, load string) (failed bool,
 	if err != nil {
 		return false, err
 	}
-	var failures []failure
-	for round := range rounds {
+	for round := len(done); round < rounds; round++ {
 		c := conditionsOf(round, load)
 		begun := time.Now()
 		r := newReport(nil, len(s.all))
 		if err = r.round(ctx, c, s, built); err != nil {
 			break
 		}
-		fmt.Printf("round %d of %d (%s): %s, %s\n", round+1, rounds, c, r.counts(), time.Since(begun).Round(time.Second))
-		for _, f := range r.failures {
-			fmt.Print(f)
+		f := finished{Round: round, Load: load, Result: fmt.Sprintf("round %d of %d (%s): %s, %s", round+1, rounds, c, r.counts(), time.Since(begun).Round(time.Second))}
+		fmt.Println(f.Result)
+		for _, failure := range r.failures {
+			fmt.Print(failure)
+			f.Failures = append(f.Failures, failure.command())
 		}
-		failures = append(failures, r.failures...)
+		done = append(done, f)
+		if results != "" {
+			if err = f.save(results); err != nil {
+				break
+			}
+		}
+	}
+	var failures []string
+	for _, f := range done {
+		failures = append(failures, f.Failures...)
 	}
 	if len(failures) == 0 {
-		fmt.Printf("%d rounds, 0 failures\n", rounds)
+		fmt.Printf("%d rounds, 0 failures\n", len(done))
 		return false, err
 	}
 	fmt.Printf("%d failures. To repeat them, run:\n", len(failures))
-	for _, f := range failures {
-		fmt.Println("  " + f.command())
+	for _, command := range failures {
+		fmt.Println("  " + command)
 	}
 	return true, err
 }

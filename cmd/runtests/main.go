@@ -29,6 +29,7 @@ func main() {
 	race := flag.String("race", "", "packages that run under the race detector in every fourth round, separated by spaces")
 	rounds := flag.Int("rounds", 0, "run the suite this many times under changing conditions; 0 means once, as make test does")
 	load := flag.String("load", "both", "load on the machine during the rounds: none, busy (two busy loops), or both (alternately)")
+	results := flag.String("results", "", "file to which each round adds its result; the rounds in it are not run again")
 	flag.Parse()
 	if flag.NArg() > 0 || *rounds < 0 || !slices.Contains([]string{"none", "busy", "both"}, *load) {
 		fmt.Fprintln(os.Stderr, "runtests: -rounds must not be below 0, -load must be none, busy or both, and no other arguments are allowed")
@@ -50,7 +51,7 @@ func main() {
 	case *rounds == 0:
 		failed, err = s.once(ctx)
 	default:
-		failed, err = s.hunt(ctx, *rounds, *load)
+		failed, err = s.hunt(ctx, *rounds, *load, *results)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "runtests:", err)

@@ -50,33 +50,38 @@ func seatOrNobody(seat *int) int {
 	return *seat
 }
 
-// readEvent reads an event of a replay. Unknown fields are errors, because the audit
-// cannot check their values. The parameter before is the time of the previous event,
-// which is already known to be valid. It is empty for the first event.
-func readEvent(r *strictjson.Reader, before string) event {
-	e := event{seat: nobody}
-	var data string
+// read reads an event of a replay. Unknown fields are errors, because the audit cannot
+// check their values. The parameter before is the time of the previous event, which is
+// already known to be valid. It is empty for the first event.
+func (e *event) read(r *strictjson.Reader, before string, known *knownActions) {
+	read := func() { e.data = readData(r, e.kind, e.seat, known) }
+	var data, kind string
+	var seat int
+	var err error
 	r.Object(need("seq", &e.seq), need("at", &e.at), need("kind", &e.kind), may("seat", &e.seat),
-		need("data", func() { data = r.Raw() }))
+		need("data", func() {
+			kind, seat = e.kind, e.seat
+			data, err = r.Try(read)
+		}))
 	if r.Err() != nil {
-		return e
+		return
 	}
-	if (before == "" || e.at != before) && !validTime(e.at) {
+	if !validAfter(before, e.at) {
 		r.Fail("at is %q, which is not a time in the format %s", e.at, match.TimeFormat)
 	}
-	d := strictjson.Part(data)
-	e.data = readData(d, e.kind, e.seat)
-	if d.Err() != nil {
-		r.Fail("data: %w", d.Err())
+	if kind != e.kind || seat != e.seat { // the kind or the seat came after the data
+		err = r.Within(data, read)
 	}
-	return e
+	if err != nil {
+		r.Fail("data: %w", err)
+	}
 }
 
 func need(name string, into any) strictjson.Field { return strictjson.Need(name, into) }
 
 func may(name string, into any) strictjson.Field { return strictjson.May(name, into) }
 
-func readData(r *strictjson.Reader, kind string, seat int) match.Event {
+func readData(r *strictjson.Reader, kind string, seat int, known *knownActions) match.Event {
 	switch kind {
 	case "board":
 		return readBoard(r)
@@ -85,7 +90,7 @@ func readData(r *strictjson.Reader, kind string, seat int) match.Event {
 		r.Object(need("turn", &e.Turn), need("dice", func() { e.Dice = readPair(r) }))
 		return e
 	case "action":
-		return readAction(r, seat)
+		return readAction(r, seat, known)
 	case "steal":
 		e := match.CardStolen{Seat: seat}
 		r.Object(need("victim", &e.Victim))

@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"hexarena/domain/game"
 	"hexarena/domain/match"
@@ -12,14 +13,51 @@ import (
 // The type played is an action event with its parsed action.
 type played struct {
 	match.ActionPlayed
+	parsedAction
+}
+
+type parsedAction struct {
+	raw    json.RawMessage
 	answer match.Answer
 	err    error // why the action could not be read
 	whole  bool  // whether the action has only the fields of its schema
 }
 
-func readAction(r *strictjson.Reader, seat int) *played {
-	d := &played{ActionPlayed: match.ActionPlayed{Seat: seat}}
-	r.Object(need("decision", &d.Decision), need("kind", &d.Kind), need("action", func() { d.Action = json.RawMessage(r.Raw()) }),
+// knownActions holds actions that were already read, by their JSON. Most actions occur
+// many times, such as the end of a turn.
+type knownActions map[actionText]parsedAction
+
+// These limits bound the memory of knownActions.
+const (
+	maxKnown      = 10_000
+	maxKnownBytes = 100
+)
+
+type actionText struct {
+	kind game.Kind
+	raw  string
+}
+
+func (k *knownActions) read(kind game.Kind, raw string) parsedAction {
+	a, known := (*k)[actionText{kind, raw}]
+	if known {
+		return a
+	}
+	a.raw = json.RawMessage(raw)
+	a.answer, a.err = match.ReadAction(kind, a.raw)
+	a.whole = a.err == nil && sameText(a.raw, a.answer.Sent)
+	if *k == nil {
+		*k = knownActions{}
+	}
+	if len(*k) < maxKnown && len(raw) <= maxKnownBytes {
+		(*k)[actionText{kind, strings.Clone(raw)}] = a // a copy, because raw shares the memory of its record
+	}
+	return a
+}
+
+func readAction(r *strictjson.Reader, seat int, known *knownActions) *played {
+	d, action := &played{ActionPlayed: match.ActionPlayed{Seat: seat}}, ""
+	r.Object(need("decision", &d.Decision), need("kind", &d.Kind), need("action", func() { action = r.Raw() }),
 		need("default", &d.Default), need("elapsedMs", func() {
 			elapsed := int64(r.Integer())
 			d.ElapsedMs = &elapsed
@@ -28,11 +66,10 @@ func readAction(r *strictjson.Reader, seat int) *played {
 	if !ok {
 		r.Fail("there is no kind of decision %q", d.Kind)
 	}
-	if r.Err() != nil {
-		return d
+	if r.Err() == nil {
+		d.parsedAction = known.read(kind, action)
+		d.Action = d.raw
 	}
-	d.answer, d.err = match.ReadAction(kind, d.Action)
-	d.whole = d.err == nil && sameText(d.Action, d.answer.Sent)
 	return d
 }
 

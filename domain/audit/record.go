@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"hexarena/domain/beacon"
@@ -74,12 +75,19 @@ func (r *Record) NoncedBots() (bots []string) {
 // Events returns the length of the replay.
 func (r *Record) Events() int { return len(r.events) }
 
+// Parser reads records. It remembers actions, because most of them occur in many
+// records. The zero Parser is ready to use.
+type Parser struct{ known knownActions }
+
+// Parse reads a record with a new Parser.
+func Parse(text []byte) (*Record, error) { return new(Parser).Parse(text) }
+
 // Parse reads a record. It returns an error if the text is not the record of a match.
 // An invalid event in the replay is not an error: Match reports the first such event.
-func Parse(text []byte) (*Record, error) {
+func (p *Parser) Parse(text []byte) (*Record, error) {
 	rec := new(Record)
 	r := strictjson.New(text)
-	rec.read(r)
+	rec.read(r, &p.known)
 	if r.Err() != nil {
 		return nil, fmt.Errorf("not a record of a match: %w", r.Err())
 	}
@@ -101,7 +109,7 @@ func (r *Record) consistent() error {
 	return nil
 }
 
-func (r *Record) read(in *strictjson.Reader) {
+func (r *Record) read(in *strictjson.Reader, known *knownActions) {
 	in.OpenObject(
 		need("id", &r.ID), need("mode", &r.Mode), need("status", &r.Status),
 		need("players", func() { r.players = strictjson.List(in, func() player { return readPlayer(in) }) }),
@@ -114,7 +122,7 @@ func (r *Record) read(in *strictjson.Reader) {
 		}).OrNull(),
 		may("proof", func() { r.proof = readProof(in) }).OrNull(),
 		may("thinkingMs", &r.thinking).OrNull(),
-		need("replay", func() { r.readReplay(in) }),
+		need("replay", func() { r.readReplay(in, known) }),
 	)
 }
 
@@ -151,25 +159,35 @@ func readRound(r *strictjson.Reader) *beacon.Round {
 
 // readReplay reads the events up to the first invalid one. It describes the invalid
 // event in r.flaw, and skips the rest.
-func (r *Record) readReplay(in *strictjson.Reader) {
+func (r *Record) readReplay(in *strictjson.Reader, known *knownActions) {
 	in.Array(func() {
-		raw := in.Raw()
-		if in.Err() != nil || r.flaw != nil {
+		if r.flaw != nil {
+			in.Raw()
 			return
 		}
-		one := strictjson.Part(raw)
 		before := ""
 		if n := len(r.events); n > 0 {
 			before = r.events[n-1].at
 		}
-		e := readEvent(one, before)
-		e.raw = raw
-		if one.Err() != nil {
-			r.flaw = &Difference{Check: CheckRecord, Seq: len(r.events) + 1, Log: shorten(raw), Follows: "an event as docs/audit.md defines it: " + one.Err().Error()}
+		e := event{seat: nobody}
+		var err error
+		if e.raw, err = in.Try(func() { e.read(in, before, known) }); err != nil {
+			r.flaw = &Difference{Check: CheckRecord, Seq: len(r.events) + 1, Log: shorten(e.raw), Follows: "an event as docs/audit.md defines it: " + err.Error()}
 			return
 		}
 		r.events = append(r.events, e)
 	})
+}
+
+// validAfter reports whether a time has the format match.TimeFormat. The parameter
+// before is a valid time or empty. If both are in the same second, only the milliseconds
+// have to be checked, which is fast.
+func validAfter(before, text string) bool {
+	const second = len("2006-01-02T15:04:05.")
+	if before != "" && len(text) == len(before) && text[:second] == before[:second] {
+		return text[len(text)-1] == 'Z' && strings.Trim(text[second:len(text)-1], "0123456789") == ""
+	}
+	return validTime(text)
 }
 
 // validTime reports whether a time has exactly the format match.TimeFormat.

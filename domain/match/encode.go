@@ -47,6 +47,23 @@ func (v *View) AppendJSON(b []byte) []byte {
 	return append(b, '}')
 }
 
+// AppendJSON appends the frame as JSON. It writes the same bytes as encoding/json. The
+// frame must be one of a running match: it has no data and no cards.
+func (f *Frame) AppendJSON(b []byte) []byte {
+	b = appendInt(b, `{"seq":`, f.Seq)
+	b = appendInt(b, `,"event":{"seq":`, f.Event.Seq)
+	b = appendText(b, `,"at":`, f.Event.At)
+	b = appendText(b, `,"kind":`, f.Event.Kind)
+	if f.Event.Seat != nil {
+		b = appendInt(b, `,"seat":`, *f.Event.Seat)
+	}
+	b = append(b, '}')
+	b = f.Common.appendFields(b)
+	b = appendInt(b, `,"board":{"bandit":`, f.Board.Bandit)
+	b = appendList(b, `},"owed":`, f.Owed, appendNumber)
+	return append(b, '}')
+}
+
 // appendFields appends the fields of c, each after a comma.
 func (c *Common) appendFields(b []byte) []byte {
 	b = appendInt(b, `,"seatCount":`, c.SeatCount)

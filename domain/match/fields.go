@@ -260,9 +260,23 @@ func (r *fieldReader) talk(t game.Type) string {
 	return s
 }
 
+// The method compact() reports whether asSent has to leave nothing out, as in most
+// answers. It may return false for such an answer, too.
+func (r *fieldReader) compact() bool {
+	for _, m := range r.object.Members {
+		if m.Kind() == 'n' || !slices.Contains(r.known, m.Key) {
+			return false
+		}
+	}
+	return !strings.ContainsAny(r.object.Raw, " \t\r\n\\")
+}
+
 // asSent returns the object as the bot sent it, but leaves out unknown fields and
 // fields that are null.
 func (r *fieldReader) asSent() json.RawMessage {
+	if r.compact() {
+		return json.RawMessage(r.object.Raw)
+	}
 	var b bytes.Buffer
 	b.WriteByte('{')
 	for _, m := range r.object.Members {

@@ -53,6 +53,10 @@ func checkHistory(t *rapid.T, m Match, stored []Event) {
 			seq++
 			require.Equal(t, again.Game.Public, spectator.Public, "after %d %s", seq, e.EventType())
 			require.Equal(t, again.Frame(decoded, at, NoHands), spectator.Frame(decoded, at, true))
+			live := spectator.Frame(decoded, at, false)
+			text, err := json.Marshal(live)
+			require.NoError(t, err)
+			require.Equal(t, string(text), string(live.AppendJSON(nil)))
 			require.Equal(t, seq, spectator.Seq)
 		}
 	}

@@ -25,8 +25,29 @@ func New(text []byte) *Reader {
 	return r
 }
 
-// Part returns a Reader for a value that Raw returned.
-func Part(raw string) *Reader { return &Reader{text: raw} }
+// Try lets f read the next value, and returns the value's text. If f fails, Try skips the
+// value and returns the error, which is then not an error of the Reader.
+func (r *Reader) Try(f func()) (raw string, err error) {
+	r.next()
+	from := r.at
+	f()
+	if err = r.err; err != nil {
+		r.at, r.err = from, nil
+		r.skip()
+	}
+	return r.text[from:r.at], err
+}
+
+// Within lets f read a value that Raw returned, and returns the error. After that, the
+// Reader continues where it was. An error in the value is not an error of the Reader.
+func (r *Reader) Within(raw string, f func()) error {
+	outer := *r
+	r.text, r.at, r.err = raw, 0, nil
+	f()
+	err := r.err
+	*r = outer
+	return err
+}
 
 // Err returns the first error.
 func (r *Reader) Err() error { return r.err }

@@ -94,15 +94,24 @@ func endOfKey(text string, i int) int {
 	return afterSpace(text, i+1)
 }
 
+// plain holds the bytes that stand for themselves in a string.
+var plain = func() (set [256]bool) {
+	for c := range set {
+		set[c] = c >= ' ' && c != '"' && c != '\\'
+	}
+	return set
+}()
+
 // endOfString returns the index behind the string whose first character is at i.
 func endOfString(text string, i int) int {
 	for ; i < len(text); i++ {
 		switch c := text[i]; {
+		case plain[c]:
 		case c == '"':
 			return i + 1
-		case c < ' ':
+		case c != '\\':
 			return invalid
-		case c == '\\':
+		default:
 			i++
 			if i < len(text) && text[i] == 'u' {
 				if i += 4; i >= len(text) || strings.Trim(text[i-3:i+1], "0123456789abcdefABCDEF") != "" {

@@ -80,6 +80,7 @@ func (p *parser) enter(depth int) {
 
 func (p *parser) members(depth int) (list []Member) {
 	p.enter(depth)
+	list = make([]Member, 0, 4) // enough for most objects
 	var seen keys
 	for c := p.next(); c != '}' && c != 0; c = p.next() {
 		key := Unquote(p.quoted(p.options.HalfPairs))

@@ -45,8 +45,9 @@ func (l *Log) Read(ctx context.Context, id eventstore.StreamID, start eventstore
 }
 
 // systemEvents is the number of extra events that a limited read of $all requests
-// with each page, because some of the returned events may be system events.
-const systemEvents = 32
+// with each page, because some of the returned events may be system events. It is small,
+// because an arena reads the last event of the log several times a second.
+const systemEvents = 4
 
 // ReadAll yields the events of all streams. See eventstore.Log. The server's
 // limit also counts system events, which ReadAll leaves out. Therefore a

@@ -13,7 +13,7 @@ import (
 
 // maxUnselected is the number of events after which the server must have sent a
 // checkpoint, even if the filter selects none of them.
-const maxUnselected = 2*checkpointEvery + systemEvents
+const maxUnselected = 2*checkpointEvery + 32
 
 // reception is what a subscription has received on its connection. A node that has lost
 // its leader keeps subscriptions open, but sends nothing. So while a subscription

@@ -29,8 +29,7 @@ func (l *Log) Lose(after eventstore.Position) {
 		l.advance(last.Bytes())
 	}
 	l.losses = append(l.losses, kept)
-	close(l.grown)
-	l.grown = make(chan struct{})
+	l.wakeAll()
 }
 
 // lose removes the events after a position.

@@ -26,8 +26,8 @@ type Log struct {
 	events  []eventstore.Recorded // all except system events, by position
 	head    eventstore.Position   // end of the log, including system events
 	streams map[eventstore.StreamID]*stream
-	grown   chan struct{} // closed, and replaced, when events changes
-	losses  []int         // for each loss, the number of events that were kept
+	waiting []*subscription // in the order in which they began to wait
+	losses  []int           // for each loss, the number of events that were kept
 }
 
 var _ eventstore.Log = (*Log)(nil)
@@ -42,10 +42,7 @@ type stream struct {
 
 // New returns an empty log.
 func New() *Log {
-	return &Log{
-		streams: make(map[eventstore.StreamID]*stream),
-		grown:   make(chan struct{}),
-	}
+	return &Log{streams: make(map[eventstore.StreamID]*stream)}
 }
 
 // Append stores events. See eventstore.Log.
@@ -89,8 +86,7 @@ func (l *Log) store(id eventstore.StreamID, s *stream, events []eventstore.Event
 		s.events = append(s.events, stored)
 		l.events = append(l.events, stored)
 	}
-	close(l.grown)
-	l.grown = make(chan struct{})
+	l.wake(len(events))
 }
 
 // advance moves the head past a record of n bytes and returns the position of the

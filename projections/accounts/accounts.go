@@ -4,9 +4,10 @@
 //
 // Load returns an account that is at most [Stale] old. The account includes every Change
 // that has returned in this process. Run follows the events of all accounts. While Run is
-// running, Load returns cached accounts without reading the log. Otherwise, each Load
-// reads the log once. Change calls a decision function with an account, and appends the
-// returned events at the account's revision.
+// running, Load returns cached accounts without reading the log, unless nobody has loaded
+// an account for some seconds. Otherwise, each Load reads the log once. Change calls a
+// decision function with an account, and appends the returned events at the account's
+// revision.
 //
 // Decisions belong to domain/owner. Callers are responsible for authentication
 // and authorization.
@@ -42,6 +43,7 @@ type Accounts struct {
 	log      eventstore.Log
 	capacity int
 	cache    atomic.Pointer[eventstore.Cache[entry]] // Forget replaces it
+	used     chan struct{}                           // has a value after Load, until Run receives it
 
 	mu       sync.Mutex // guards the fields below, and some fields of each entry
 	followed span
@@ -68,7 +70,7 @@ type entry struct {
 func New(log eventstore.Log) *Accounts { return newAccounts(log, maxCached) }
 
 func newAccounts(log eventstore.Log, capacity int) *Accounts {
-	a := &Accounts{log: log, capacity: capacity}
+	a := &Accounts{log: log, capacity: capacity, used: make(chan struct{}, 1)}
 	a.Forget()
 	return a
 }
@@ -95,6 +97,10 @@ func (a *Accounts) weigh(e *entry) int {
 // exist.
 func (a *Accounts) Load(ctx context.Context, ownerID string) (owner.Account, error) {
 	now := time.Now()
+	select {
+	case a.used <- struct{}{}:
+	default:
+	}
 	e, release := a.cache.Load().Use(streamOf(ownerID))
 	defer release()
 	if account, ok := a.fresh(e, now); ok {

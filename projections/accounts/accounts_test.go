@@ -28,6 +28,7 @@ type countedLog struct {
 	*memory.Log
 	mu    sync.Mutex
 	reads int
+	heads int // reads of $all
 	away  bool
 	lost  bool // whether appends store their events but return an error
 }
@@ -49,6 +50,15 @@ func (l *countedLog) counted(f func()) int {
 	return l.reads
 }
 
+// The method probed() returns the number of reads of $all that f makes.
+func (l *countedLog) probed(f func()) int {
+	l.set(func() { l.heads = 0 })
+	f()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.heads
+}
+
 func (l *countedLog) Read(ctx context.Context, id eventstore.StreamID, from eventstore.Revision, o eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
 	return func(yield func(eventstore.Recorded, error) bool) {
 		l.mu.Lock()
@@ -66,6 +76,7 @@ func (l *countedLog) Read(ctx context.Context, id eventstore.StreamID, from even
 func (l *countedLog) ReadAll(ctx context.Context, from eventstore.Position, o eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
 	return func(yield func(eventstore.Recorded, error) bool) {
 		l.mu.Lock()
+		l.heads++
 		away := l.away
 		l.mu.Unlock()
 		if away {
@@ -170,6 +181,28 @@ func TestLoadWithRunDoesNotReadACachedAccount(t *testing.T) {
 		require.Zero(t, log.counted(func() { require.Equal(t, "ada", load(t, a, "ada").Handle) }), "the account after its own Change")
 		pass(10 * time.Second)
 		require.Equal(t, folded(t, log, "ada"), load(t, a, "ada"))
+	})
+}
+
+// If nobody loads an account, Run looks for new events less often. The first Load then
+// reads the log, and wakes Run.
+func TestIdleRunReadsTheLogLessOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := newLog()
+		a, peer := New(log), New(log)
+		signUp(t, a, "ada")
+		running(t, a)
+		busy := log.probed(func() { pass(4 * time.Second) })
+		require.InDelta(t, 16, busy, 1)
+		pass(5 * time.Second)
+		require.LessOrEqual(t, log.probed(func() { pass(time.Minute) }), 13)
+		change(t, peer, "ada", owner.HandleChosen{Handle: "lovelace"})
+		require.Equal(t, 1, log.counted(func() { require.Equal(t, "lovelace", load(t, a, "ada").Handle) }))
+		pass(time.Second)
+		require.Zero(t, log.counted(func() { load(t, a, "ada") }))
+		change(t, peer, "ada", owner.HandleChosen{Handle: "byron"})
+		pass(time.Second)
+		require.Zero(t, log.counted(func() { require.Equal(t, "byron", load(t, a, "ada").Handle) }))
 	})
 }
 

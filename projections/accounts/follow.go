@@ -12,20 +12,29 @@ import (
 const (
 	probeInterval = 250 * time.Millisecond // short, so that two probes and their delays take less than Stale
 	probeTimeout  = 2 * time.Second
+	idleAfter     = 5 * time.Second // since the last Load
+	idleInterval  = 5 * time.Second // between probes while nobody loads accounts; short, because a probe may be the first call that notices an outage
 )
 
 // Run folds new events onto the cached accounts until ctx ends. While the log is
-// unavailable, Run retries, and each Load tries to read the log.
+// unavailable, Run retries, and each Load tries to read the log. If nobody has called
+// Load for a while, Run looks for new events less often. The next Load then reads the log.
 func (a *Accounts) Run(ctx context.Context) {
 	var at eventstore.Position
 	known := false
 	cache := a.cache.Load()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	used, interval := time.Now(), probeInterval
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-a.used:
+			used = time.Now()
+			if interval == probeInterval {
+				continue
+			}
 		case <-timer.C:
 		}
 		if now := a.cache.Load(); now != cache {
@@ -38,7 +47,11 @@ func (a *Accounts) Run(ctx context.Context) {
 			at, err = a.begin(ctx)
 		}
 		known = err == nil
-		timer.Reset(probeInterval)
+		interval = probeInterval
+		if time.Since(used) > idleAfter {
+			interval = idleInterval
+		}
+		timer.Reset(interval)
 	}
 }
 

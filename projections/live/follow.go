@@ -247,7 +247,7 @@ func (h *Hub) publish(m *running, f *encodedFrame) {
 // announce appends a match's newest frame to the channels. The caller must hold
 // mu.
 func (h *Hub) announce(m *running) {
-	frame := Record("frame", 0, withMatchID(m.id, m.latest.json))
+	frame := recordWithMatchID(m.id, m.latest.json)
 	h.channels[m.summary.Mode].addFrame(m.id, frame)
 	h.channels[""].addFrame(m.id, frame)
 }

@@ -18,6 +18,7 @@ type running struct {
 	id        string
 	next      eventstore.Revision // the first revision that is not folded
 	spectator match.Spectator
+	size      int // of the last encoded frame
 
 	// The hub's lock guards these fields.
 	summary matches.Summary
@@ -73,10 +74,8 @@ func (m *running) fold(r eventstore.Recorded) (*encodedFrame, error) {
 		return nil, nil
 	}
 	f := m.spectator.Frame(e, meta.At, false)
-	encoded, err := json.Marshal(f)
-	if err != nil {
-		return nil, fmt.Errorf("encode frame %d: %w", f.Seq, err)
-	}
+	encoded := f.AppendJSON(make([]byte, 0, m.size+128))
+	m.size = len(encoded)
 	return &encodedFrame{f.Seq, encoded, f.Turn, f.Scores}, nil
 }
 
@@ -106,12 +105,18 @@ func (m *running) show(f *encodedFrame) {
 // Record encodes a server-sent event. If id is 0, the event has no id. data must be
 // JSON on one line.
 func Record(event string, id int, data []byte) []byte {
-	b := make([]byte, 0, len(data)+48)
+	return append(append(begin(event, id, len(data)), data...), "\n\n"...)
+}
+
+// The function begin() returns the record of an event up to its data. size is the size
+// of the data.
+func begin(event string, id, size int) []byte {
+	b := make([]byte, 0, size+48)
 	b = append(append(append(b, "event: "...), event...), '\n')
 	if id > 0 {
 		b = fmt.Appendf(b, "id: %d\n", id)
 	}
-	return append(append(append(b, "data: "...), data...), "\n\n"...)
+	return append(b, "data: "...)
 }
 
 func endRecord(m matches.Summary) ([]byte, error) {
@@ -122,7 +127,9 @@ func endRecord(m matches.Summary) ([]byte, error) {
 	return Record("end", 0, data), nil
 }
 
-// withMatchID adds the id of the match to a frame.
-func withMatchID(matchID string, frame []byte) []byte {
-	return append(fmt.Appendf(nil, `{"matchId":%q,`, matchID), frame[1:]...)
+// recordWithMatchID encodes a frame to which the id of the match is added.
+func recordWithMatchID(matchID string, frame []byte) []byte {
+	b := begin("frame", 0, len(frame)+len(matchID)+16)
+	b = fmt.Appendf(b, `{"matchId":%q,`, matchID)
+	return append(append(b, frame[1:]...), "\n\n"...)
 }

@@ -53,6 +53,10 @@ type Texts struct {
 
 // Document is a description under construction.
 type Document struct {
+	baseURL    string
+	operations []Operation
+
+	// Finish fills the fields below.
 	api  *huma.OpenAPI
 	docs map[string]operationDocs // by operation id
 }
@@ -81,18 +85,22 @@ func decode(name string, into any) error {
 }
 
 // New returns a Document without endpoints. baseURL is the arena's own address.
-func New(baseURL string) (*Document, error) {
-	d := &Document{api: &huma.OpenAPI{}}
-	if err := errors.Join(decode("openapi.yaml", d.api), decode("operations.yaml", &d.docs)); err != nil {
-		return nil, err
-	}
-	d.api.Servers = []*huma.Server{{URL: baseURL}}
-	d.api.Components.Schemas = newRegistry()
-	return d, nil
-}
+func New(baseURL string) *Document { return &Document{baseURL: baseURL} }
 
-// Finish returns the texts. Call it after adding every endpoint.
+// Add adds an endpoint. It is fast, because every start of an arena calls it.
+func (d *Document) Add(o Operation) { d.operations = append(d.operations, o) }
+
+// Finish returns the texts. Call it once, after adding every endpoint.
 func (d *Document) Finish() (Texts, error) {
+	d.api = &huma.OpenAPI{}
+	if err := errors.Join(decode("openapi.yaml", d.api), decode("operations.yaml", &d.docs)); err != nil {
+		return Texts{}, err
+	}
+	d.api.Servers = []*huma.Server{{URL: d.baseURL}}
+	d.api.Components.Schemas = newRegistry()
+	for _, o := range d.operations {
+		d.describe(o)
+	}
 	if err := d.finishSchemas(); err != nil {
 		return Texts{}, err
 	}
@@ -112,15 +120,15 @@ func (d *Document) Finish() (Texts, error) {
 	if err != nil {
 		return Texts{}, err
 	}
-	base := strings.TrimSuffix(d.api.Servers[0].URL, "/")
+	base := strings.TrimSuffix(d.baseURL, "/")
 	return Texts{
 		OpenAPI: openAPI, Changelog: changes, LLMs: bytes.ReplaceAll(llms, []byte("](/"), []byte("]("+base+"/")),
 		Reference: reference, ReferencePolicy: stylePolicy(),
 	}, nil
 }
 
-// Add adds an endpoint.
-func (d *Document) Add(o Operation) {
+// describe adds an endpoint to the OpenAPI document.
+func (d *Document) describe(o Operation) {
 	docs := d.docs[o.ID]
 	op := &huma.Operation{
 		OperationID: o.ID, Method: o.Method, Path: o.Path, Tags: []string{docs.Tag}, Summary: docs.Summary, DefaultStatus: o.Status,

@@ -37,7 +37,7 @@ export class Bar {
     root.addEventListener('click', (e) => this.press(e.target.closest('[data-do]')?.dataset.do));
     this.wanted.addEventListener('keydown', (e) => {
       if (e.key === 'Enter') this.seek();
-      if (e.key === 'Enter' || e.key === 'Escape') this.place.parentElement.focus();
+      if (e.key === 'Enter' || e.key === 'Escape') this.range.focus(); // a button would react to the same key
     });
     this.wanted.addEventListener('blur', () => this.asking(false));
     this.help.addEventListener('close', () => { if (this.help.contains(document.activeElement)) document.activeElement.blur(); });

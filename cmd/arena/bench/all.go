@@ -24,6 +24,7 @@ type goal struct {
 	What    string  `json:"what"`
 	Command string  `json:"command"` // the command of `arena bench` that measures the figure
 	figure  string  // where the figure is in the command's JSON
+	bare    string  // where the figure of a server that does no work is; 90 % of it reach the bar, too
 	Bar     float64 `json:"bar"` // if Most is set, the figure should be at most the bar; otherwise, at least
 	Most    bool    `json:"most"`
 	Got     float64 `json:"got"`
@@ -35,10 +36,11 @@ var goals = []goal{
 	{What: "random games/s, one core", Command: "engine", figure: "gamesPerSecond", Bar: 22_000},
 	{What: "copies of a state with one action/s, one core", Command: "engine", figure: "searchPerSecond", Bar: 5_000_000},
 	{What: "GameView built and encoded, µs", Command: "engine", figure: "viewMicros", Bar: 1.5, Most: true},
-	{What: "appends/s, 1 stream", Command: "log", figure: "streams.0.appendsPerSecond", Bar: 2_200},
-	{What: "appends/s, 16 streams", Command: "log", figure: "streams.1.appendsPerSecond", Bar: 15_000},
-	{What: "appends/s, 64 streams", Command: "log", figure: "streams.2.appendsPerSecond", Bar: 24_000},
-	{What: "$all forwards, events/s", Command: "log", figure: "readAllPerSecond", Bar: 260_000},
+	{What: "appends/s, 1 stream", Command: "log", figure: "streams.0.appendsPerSecond", bare: "streams.0.barePerSecond", Bar: 2_200},
+	{What: "appends/s, 16 streams", Command: "log", figure: "streams.1.appendsPerSecond", bare: "streams.1.barePerSecond", Bar: 15_000},
+	{What: "appends/s, 64 streams", Command: "log", figure: "streams.2.appendsPerSecond", bare: "streams.2.barePerSecond", Bar: 24_000},
+	{What: "appends/s by BatchAppend, 64 streams", Command: "log", figure: "batchAppendsPerSecond", Bar: 40_000},
+	{What: "$all forwards, events/s", Command: "log", figure: "readAllPerSecond", bare: "bareReadAllPerSecond", Bar: 260_000},
 	{What: "arena verify from a file, matches/s, one core", Command: "verify", figure: "matchesPerSecond", Bar: 1_000},
 	{What: "serve to /health, empty log, s", Command: "start", figure: "emptySeconds", Bar: 0.2, Most: true},
 	{What: "serve to /health, 10,000 matches, s", Command: "start", figure: "fullSeconds", Bar: 0.4, Most: true},
@@ -69,6 +71,9 @@ func (allCmd) measure(ctx context.Context, _ string, p *progress.Display) (repor
 		var ok bool
 		if g.Got, ok = find(figures, g.figure); !ok {
 			return nil, fmt.Errorf("arena bench %s prints no figure %s", g.Command, g.figure)
+		}
+		if bare, ok := find(figures, g.bare); ok {
+			g.Bar = min(g.Bar, 0.9*bare)
 		}
 	}
 	p.Show("measuring", uint64(len(r.Goals)), uint64(len(r.Goals)))

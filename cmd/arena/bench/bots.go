@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -97,13 +98,18 @@ func (b *bots) play(w http.ResponseWriter, r *http.Request) error {
 	conn.SetReadLimit(1 << 20)
 	m := b.join(id)
 	defer b.leave(id)
+	var frame bytes.Buffer // reused, so that this process needs little CPU time beside the arena
 	for {
-		_, frame, err := conn.Read(r.Context())
+		_, message, err := conn.Reader(r.Context())
 		if err != nil {
 			return err
 		}
 		b.asked(m)
-		answer, err := player.Answer(frame)
+		frame.Reset()
+		if _, err := frame.ReadFrom(message); err != nil {
+			return err
+		}
+		answer, err := player.Answer(frame.Bytes())
 		if err != nil {
 			return err
 		}
@@ -138,7 +144,7 @@ func (b *bots) leave(id string) {
 	}
 }
 
-// The method asked() records that a request of a match has arrived.
+// The method asked() records that a request of a match has begun to arrive.
 func (b *bots) asked(m *botsMatch) {
 	now := time.Now()
 	b.mu.Lock()

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"time"
 
 	"hexarena/adapters/client"
 	"hexarena/adapters/rest"
@@ -21,6 +22,7 @@ import (
 // Owner is a bot owner who uses only the arena's REST interface.
 type Owner struct {
 	Base    string             `json:"-"` // the arena's URL
+	Now     func() time.Time   `json:"-"` // the owner's clock; nil: the correct time
 	session string             // the cookie, during SignUp
 	KeyID   string             `json:"keyId"`
 	Key     ed25519.PrivateKey `json:"key"`
@@ -99,7 +101,7 @@ func (o *Owner) Register(ctx context.Context, name, mode, botURL string) error {
 // Call makes a call, and signs it if the owner has a key. Unless into is nil, it
 // decodes the response into the value that into points to.
 func (o *Owner) Call(ctx context.Context, method, path string, body, into any) error {
-	credentials := client.Options{Base: o.Base, Session: o.session}
+	credentials := client.Options{Base: o.Base, Session: o.session, Now: o.Now}
 	if o.KeyID != "" {
 		credentials.Key = &client.Key{ID: o.KeyID, Private: o.Key}
 	}

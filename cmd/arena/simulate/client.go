@@ -44,7 +44,9 @@ func (c *Client) Append(ctx context.Context, id eventstore.StreamID, expected ev
 		if err == nil {
 			c.world.Step("%s appends %s to %s@%d", c.process, types(events), id, appended.Revision)
 			for _, e := range events {
-				c.world.detail("%s: %s %s", id, e.Data, e.Metadata)
+				if c.world.detailed() {
+					c.world.Step("%s: %s %s", id, e.Data, e.Metadata)
+				}
 			}
 		} else {
 			c.world.Step("%s fails to append %s to %s: %v", c.process, types(events), id, err)
@@ -258,8 +260,15 @@ func (c *Client) follow(ctx context.Context, after eventstore.Position, filter e
 		if errors.Is(err, eventstore.ErrEventsLost) {
 			return after, err
 		}
-		if waits := c.waits(m, &sent, &stored, caughtUp); waits {
+		switch {
+		case c.waits(m, &sent, &stored, caughtUp):
 			if err := c.deliver(ctx, name); err != nil {
+				return after, err
+			}
+		case caughtUp && m.Event != nil:
+			// Otherwise, it would depend on the scheduler whether a read model commits each
+			// event of an append, or all of them.
+			if err := c.world.SleepUntil(ctx, time.Now().Add(1), hash(c.world.seed, []string{"next", c.process, name})); err != nil {
 				return after, err
 			}
 		}
@@ -283,7 +292,7 @@ func (c *Client) follow(ctx context.Context, after eventstore.Position, filter e
 }
 
 // waits reports whether a message needs time of its own. Events of the same append come
-// together, and so do the stored events at the beginning of a subscription.
+// almost together, and so do the stored events at the beginning of a subscription.
 func (c *Client) waits(m eventstore.Message, sent *time.Time, stored *int, caughtUp bool) bool {
 	if !caughtUp {
 		*stored++

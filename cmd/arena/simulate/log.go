@@ -261,7 +261,9 @@ func (c *Client) Close() error { return nil }
 func (c *Client) travel(ctx context.Context, what ...string) error {
 	key := append(c.caller(ctx), what...)
 	losses := c.lossCount()
-	c.world.detail("%v", key)
+	if c.world.detailed() {
+		c.world.Step("%v", key)
+	}
 	most := mostLatency
 	if c.world.Happens(SlowLog, key...) {
 		most = slowLatency

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -26,6 +27,7 @@ const (
 	leastWire = time.Millisecond // to a bot, in each direction
 	mostWire  = 60 * time.Millisecond
 	dialTime  = 5 * time.Second
+	excuse    = 30 * time.Second // how long after a cut a decision may still time out because of it
 )
 
 // Network connects processes to bots. It passes the frames of the arena's protocol,
@@ -37,6 +39,7 @@ type Network struct {
 	bots map[string]*Bot
 	open map[*line]struct{}
 	dead map[string]bool // processes that were killed
+	cuts []*cut
 
 	// Sent is called when a process has sent a request. It may kill the process.
 	Sent func(process string)
@@ -45,6 +48,70 @@ type Network struct {
 // NewNetwork returns a network without bots.
 func NewNetwork(w *World) *Network {
 	return &Network{world: w, bots: map[string]*Bot{}, open: map[*line]struct{}{}, dead: map[string]bool{}, Sent: func(string) {}}
+}
+
+// cut is a time during which a process and a bot cannot reach each other.
+type cut struct {
+	process, bot string // empty: all
+	from, until  time.Time
+	healed       chan struct{} // closed at the end
+}
+
+// Cut separates a process from a bot until heal is called. Frames in both directions
+// arrive late, and dials fail. An empty name means all processes or all bots.
+func (n *Network) Cut(process, bot string) (heal func()) {
+	c := &cut{process: process, bot: bot, from: time.Now(), healed: make(chan struct{})}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.cuts = append(n.cuts, c)
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		c.until = time.Now()
+		close(c.healed)
+	}
+}
+
+// WasCut reports whether a bot could not reach some process at a time or shortly before
+// that. Then a good bot may have missed a deadline.
+func (n *Network) WasCut(bot string, at time.Time) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.ContainsFunc(n.cuts, func(c *cut) bool {
+		return (c.bot == "" || c.bot == bot) && !at.Before(c.from) && (c.until.IsZero() || at.Before(c.until.Add(excuse)))
+	})
+}
+
+// healing returns a channel that is closed when a cut between a process and a bot ends,
+// or nil if there is none.
+func (n *Network) healing(process, bot string) <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, c := range n.cuts {
+		if c.until.IsZero() && (c.bot == "" || c.bot == bot) && (c.process == "" || c.process == process) {
+			return c.healed
+		}
+	}
+	return nil
+}
+
+// pass waits until no cut separates a line's process from its bot. It returns an error if
+// the line ends first.
+func (l *line) pass(key ...string) error {
+	for {
+		healed := l.network.healing(l.process, l.bot.Name)
+		if healed == nil {
+			return nil
+		}
+		select {
+		case <-healed:
+		case <-l.ctx.Done():
+			return l.ctx.Err()
+		}
+		if err := l.network.world.Sleep(l.ctx, leastWire, mostWire, append(key, "healed")...); err != nil {
+			return err
+		}
+	}
 }
 
 // Add adds a bot under the host of its URL.
@@ -74,7 +141,7 @@ func (n *Network) Dialer(process string) referee.Dial {
 			return nil, referee.Accepted{}, err
 		}
 		b := n.find(rawURL)
-		if b == nil || b.Conduct.Flaky && w.Happens(FailedDial, process, matchID, u.BotID) {
+		if b == nil || n.healing(process, b.Name) != nil || b.Conduct.Flaky && w.Happens(FailedDial, process, matchID, u.BotID) {
 			if err := w.Sleep(ctx, time.Millisecond, dialTime, "failed dial", process, matchID, u.BotID); err != nil {
 				return nil, referee.Accepted{}, err
 			}
@@ -269,7 +336,7 @@ func (l *line) answer(frame []byte) bool {
 		panic(err) // the arena sends only requests that house bots can read
 	}
 	key := []string{"bot", b.Name, l.match, strconv.Itoa(id)}
-	if w.Sleep(l.ctx, leastWire, mostWire, append(key, "request")...) != nil {
+	if w.Sleep(l.ctx, leastWire, mostWire, append(key, "request")...) != nil || l.pass(append(key, "request")...) != nil {
 		return false
 	}
 	if b.Conduct.Flaky && w.Happens(DroppedLine, key...) {
@@ -280,7 +347,7 @@ func (l *line) answer(frame []byte) bool {
 			s.after += 6 * time.Second
 		}
 		at := time.Now().Add(s.after + leastWire + time.Duration(w.DrawNow(append(key, s.why)...).Int64N(int64(mostWire))))
-		if w.SleepUntil(l.ctx, at, hash(w.seed, append(key, s.why))) != nil {
+		if w.SleepUntil(l.ctx, at, hash(w.seed, append(key, s.why))) != nil || l.pass(append(key, s.why)...) != nil {
 			return false
 		}
 		if s.why != "" {

@@ -34,12 +34,16 @@ const (
 	PlantForkedHead      Planted = "a head is signed twice with different roots"
 	PlantLeak            Planted = "the live board shows the seed"
 	PlantFalsePause      Planted = "the API confirms a pause that it did not store"
+	PlantLostEvent       Planted = "an owner's event is not delivered"
+	PlantWrongFrame      Planted = "a live board shows another phase"
+	PlantLostMail        Planted = "emails to owners are not delivered"
 )
 
 // Plants lists all planted faults.
 var Plants = []Planted{
 	PlantNoFence, PlantNewIDs, PlantFalseAnswer, PlantTornAppend, PlantNoRating, PlantNoAssignment, PlantRatedTwice, PlantLostWakeUp, PlantLostPause,
 	PlantShortRead, PlantLostRequest, PlantLateAnswer, PlantEarlyCheckpoint, PlantForkedHead, PlantLeak, PlantFalsePause,
+	PlantLostEvent, PlantWrongFrame, PlantLostMail,
 }
 
 // plantedRate is how often a planted fault happens to an operation, if it does not
@@ -54,7 +58,7 @@ func (w *World) Planted() Planted { return w.planted }
 
 // sprouts reports whether a planted fault happens to an operation now.
 func (w *World) sprouts(p Planted, key ...string) bool {
-	return w.planted == p && w.DrawNow(append([]string{"planted"}, key...)...).Float64() < plantedRate
+	return w.planted == p && w.chance(plantedRate, hash(w.seed, key), "planted")
 }
 
 // swallows reports whether a planted fault acknowledges an append without storing it.

@@ -21,6 +21,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -29,6 +30,8 @@ type World struct {
 	seed    uint64
 	began   time.Time
 	planted Planted
+
+	whole atomic.Bool // whether the whole trace is written
 
 	mu     sync.Mutex         // guards the fields below
 	booked map[int64]uint64   // the operation that ends at a time, by nanoseconds
@@ -143,11 +146,17 @@ func (w *World) Happens(fault string, key ...string) bool {
 	w.mu.Lock()
 	rate, calm := w.rates[fault], w.calm
 	w.mu.Unlock()
-	if calm || rate == 0 || w.DrawNow(append([]string{"fault", fault}, key...)...).Float64() >= rate {
+	if calm || rate == 0 || !w.chance(rate, hash(w.seed, key), fault) {
 		return false
 	}
 	w.Fault(fault, key...)
 	return true
+}
+
+// chance is true at a rate. It draws like DrawNow, but needs no memory.
+func (w *World) chance(rate float64, id uint64, use string) bool {
+	n := mix(hash(id, []string{use}) ^ uint64(time.Since(w.began)))
+	return float64(n>>11)/(1<<53) < rate
 }
 
 // Fault counts a fault and adds it to the trace.
@@ -169,6 +178,14 @@ func (w *World) Faults() map[string]int {
 	return counts
 }
 
+// FaultCount returns how many faults have happened.
+func (w *World) FaultCount() (n int) {
+	for _, times := range w.Faults() {
+		n += times
+	}
+	return n
+}
+
 // Step adds a line to the trace.
 func (w *World) Step(format string, args ...any) {
 	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")
@@ -181,21 +198,15 @@ func (w *World) Step(format string, args ...any) {
 	}
 }
 
-// detail adds a line to the trace only if the whole trace is written.
-func (w *World) detail(format string, args ...any) {
-	w.mu.Lock()
-	whole := w.all != nil
-	w.mu.Unlock()
-	if whole {
-		w.Step(format, args...)
-	}
-}
+// detailed reports whether the whole trace is written. Then it has more steps.
+func (w *World) detailed() bool { return w.whole.Load() }
 
 // TraceTo writes all later steps to a writer.
 func (w *World) TraceTo(all io.Writer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.all = all
+	w.whole.Store(true)
 }
 
 // Trace returns the last lines of the trace, oldest first.

@@ -161,11 +161,12 @@ func (c *Cmd) trust(f facts) (t trust, err error) {
 func verifyAll(ctx context.Context, errOut io.Writer, source *matchSource, evidence audit.Evidence, arena *arenaChecks) (total tally, err error) {
 	p := progress.New(errOut, "matches")
 	defer p.Finish()
+	var parser audit.Parser
 	for text, err := range source.records() {
 		if err != nil {
 			return total, err
 		}
-		report, err := recompute(ctx, text, evidence, arena)
+		report, err := recompute(ctx, &parser, text, evidence, arena)
 		if err != nil {
 			return total, err
 		}
@@ -182,8 +183,8 @@ func verifyAll(ctx context.Context, errOut io.Writer, source *matchSource, evide
 
 // recompute checks one record. Unless arena is nil, it also compares the record with
 // the arena's trees.
-func recompute(ctx context.Context, text []byte, e audit.Evidence, arena *arenaChecks) (audit.Report, error) {
-	r, err := audit.Parse(text)
+func recompute(ctx context.Context, parser *audit.Parser, text []byte, e audit.Evidence, arena *arenaChecks) (audit.Report, error) {
+	r, err := parser.Parse(text)
 	if err != nil {
 		return audit.Report{}, err
 	}
