@@ -3,15 +3,18 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"net"
 	"net/url"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -30,7 +33,7 @@ import (
 // only in the test binary: it wraps the log, the dialer, the node's files and SQLite.
 const crashAt = "HEXARENA_TEST_CRASH_AT"
 
-// crash says where a process kills itself.
+// crash says where a process kills itself. Without a point, the process only takes notes.
 type crash struct {
 	Point   simulate.Point
 	Stream  string // the beginning of the name of the stream; of BeforeCommit, the read model
@@ -88,10 +91,9 @@ func beCrashing(text string) {
 	c.notes, err = os.OpenFile(c.Notes, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	parser.FatalIfErrorf(err)
 	if os.Args[1] == "node" {
-		address, served := c.serveNode(parser, command.Node.Serve.Data)
+		_, address := c.serveNode(parser, command.Node.Serve.Data)
 		fmt.Printf("event store on esdb://%s?tls=false\n", address)
-		parser.FatalIfErrorf(<-served)
-		os.Exit(0)
+		select {} // until the crash
 	}
 	c.serveArena(parser, command.Serve.config)
 }
@@ -99,12 +101,14 @@ func beCrashing(text string) {
 // serveArena runs an arena. If no flag names a log, the arena's node is in this process.
 func (c *crashing) serveArena(parser *kong.Kong, config config) {
 	config.snapshotEvery = 3
+	closeNode := func() error { return nil }
 	if config.EventStore == "" {
-		address, _ := c.serveNode(parser, filepath.Join(config.pace.Data, "node"))
-		config.EventStore = fmt.Sprintf("esdb://%s?tls=false", address)
+		n, address := c.serveNode(parser, filepath.Join(config.pace.Data, "node"))
+		closeNode, config.EventStore = n.Close, fmt.Sprintf("esdb://%s?tls=false", address)
 	}
 	onCommit(func(path string) { c.at(simulate.BeforeCommit, strings.TrimSuffix(filepath.Base(path), ".db")) })
-	ctx := context.Background()
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
 	a := &arena{config: config, logger: newLogger(os.Stderr)}
 	wrapLog := func(context.Context) error { a.log = crashingLog{a.log, c}; return nil }
 	wrapDialer := func(context.Context) error { a.dial = c.dial(a.dial); return nil }
@@ -112,13 +116,13 @@ func (c *crashing) serveArena(parser *kong.Kong, config config) {
 		parser.FatalIfErrorf(step(ctx))
 	}
 	fmt.Printf("Hex Arena is at %s\n%s", a.baseURL, a.addresses())
-	parser.FatalIfErrorf(a.run(ctx))
-	os.Exit(0)
+	parser.FatalIfErrorf(errors.Join(a.run(ctx), closeNode()))
+	os.Exit(0) //nolint:gocritic // nothing needs the signal any more
 }
 
 // serveNode serves a node. Just before the node syncs appends, the system has their bytes,
 // and keeps them if the process is killed. But nobody has got an answer.
-func (c *crashing) serveNode(parser *kong.Kong, folder string) (address net.Addr, served chan error) {
+func (c *crashing) serveNode(parser *kong.Kong, folder string) (*node.Node, net.Addr) {
 	files := errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		syncs := []errorfs.OpKind{errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo}
 		if slices.Contains(syncs, op.Kind) && strings.HasSuffix(op.Path, ".log") && c.waits() {
@@ -130,9 +134,8 @@ func (c *crashing) serveNode(parser *kong.Kong, folder string) (address net.Addr
 	parser.FatalIfErrorf(err)
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	parser.FatalIfErrorf(err)
-	served = make(chan error, 1)
-	go func() { served <- n.Serve(l) }()
-	return l.Addr(), served
+	go func() { _ = n.Serve(l) }() // a node that stops makes the test fail, because the arenas cannot continue
+	return n, l.Addr()
 }
 
 // waits reports whether an append to the stream of the crash has no answer yet. A node in

@@ -114,3 +114,18 @@ func TestRebuildEqualsTheLiveList(t *testing.T) {
 	require.Contains(t, want, "completed")
 	logtest.RequireSameText(t, want, arenatest.Dump(t, runner))
 }
+
+// Matches of one tick start in any order. The rows of a list that folded their events one
+// by one are the same as those of a rebuild, which folds all events in one batch.
+func TestRebuildEqualsTheListWhenMatchesStartInAnyOrder(t *testing.T) {
+	w := newFixture(t)
+	games := w.Seat(ladder.Standard, w.bots...)
+	require.Len(t, games, 2)
+	for _, g := range []*arenatest.Game{games[1], games[0]} {
+		g.Start()
+		require.NoError(t, w.sync.Sync(t.Context()))
+	}
+	runner := arenatest.Follow(t, w.log, matches.New())
+	require.NoError(t, runner.Sync(t.Context()))
+	logtest.RequireSameText(t, arenatest.Dump(t, runner), arenatest.Dump(t, w.sync))
+}

@@ -214,6 +214,9 @@ func (m *Matches) applyMatch(tx *projections.Tx, id string, r eventstore.Recorde
 	switch e := e.(type) {
 	case match.Started:
 		en.start(e, meta.At)
+		if err := m.numberAll(tx, e.Seats); err != nil {
+			return err
+		}
 	case match.GameEnded:
 		en.ended, en.scores, en.turns = meta.At.UTC().Format(match.TimeFormat), e.Scores, meta.Turns
 	case match.Aborted:

@@ -12,6 +12,7 @@ import (
 
 	"hexarena/domain/game"
 	"hexarena/domain/ladder"
+	"hexarena/domain/match"
 	"hexarena/projections"
 	"hexarena/projections/seats"
 )
@@ -182,6 +183,17 @@ func (m *Matches) keys(tx *projections.Tx, players []Player) ([]int64, error) {
 
 // pairOf returns the key of two bots. It is greater than the number of any bot.
 func pairOf(a, b int64) int64 { return min(a, b)<<32 | max(a, b) }
+
+// numberAll assigns numbers to the bots of a match when it starts. So the numbers depend on
+// the order of the events, and not on the size of the batches.
+func (m *Matches) numberAll(tx *projections.Tx, played []match.Seat) error {
+	for _, s := range played {
+		if _, err := m.number(tx, s.BotID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // number returns the number of a bot. If the bot has no number, it assigns one.
 func (m *Matches) number(tx *projections.Tx, id string) (n int64, err error) {
