@@ -10,14 +10,11 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
-
-	"modernc.org/sqlite"
 
 	"hexarena/cmd/arena/offline"
 	"hexarena/cmd/arena/simulate"
@@ -199,14 +196,10 @@ var playing atomic.Pointer[simulation]
 
 // hookCommits makes SQLite call the simulation before each commit.
 func hookCommits() {
-	sqlite.RegisterConnectionHook(func(conn sqlite.ExecQuerierContext, dsn string) error {
-		s := playing.Load()
-		u, err := url.Parse(dsn)
-		if err != nil || s == nil {
-			return err
+	onCommit(func(path string) {
+		if s := playing.Load(); s != nil {
+			s.committing(path)
 		}
-		conn.(sqlite.HookRegisterer).RegisterCommitHook(func() int32 { s.committing(u.Path); return 0 })
-		return nil
 	})
 }
 
