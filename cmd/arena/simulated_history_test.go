@@ -26,8 +26,8 @@ const (
 	settling     = 40 * time.Minute // how long the last matches may take after the faults
 )
 
-// testedSeeds is how many seeds the tests play: about 40 s on two cores.
-const testedSeeds = 75
+// testedSeeds is how many seeds the tests play: about 20 s on two idle cores.
+const testedSeeds = 30
 
 // play plays the history: it starts the arenas, lets their owners register bots, causes
 // faults for an hour, and then waits until every match has ended.
@@ -38,7 +38,8 @@ func (s *simulation) play() {
 	plan := w.Draw("plan")
 	rest := 10*time.Minute + time.Duration(plan.Int64N(int64(8*time.Minute)))
 	s.listens = plan.IntN(3) == 0
-	flags := []string{"--tick", "1m", "--rest-standard", rest.Truncate(time.Second).String(), "--rest-parley", rest.Truncate(time.Second).String()}
+	flags := []string{"--tick", "1m", "--rest-standard", rest.Truncate(time.Second).String(), "--rest-parley", rest.Truncate(time.Second).String(),
+		"--decision-parley", "20s", "--wall-parley", "15m"} // an hour has at least three matches
 	if plan.IntN(6) == 0 {
 		s.relay = drandtest.New("simulated", time.Minute)
 		flags = append(flags, "--beacon", "http://relay.example", "--beacon-chain", s.relay.Flag())
