@@ -19,7 +19,7 @@ import (
 	"hexarena/eventstore/logtest/outage"
 )
 
-func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
+func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m, logtest.LostNodes...) }
 
 // Most tests use the pace brisk.
 var brisk = pace{silence: 200 * time.Millisecond, probe: 200 * time.Millisecond, firstGap: 5 * time.Millisecond, lastGap: 50 * time.Millisecond, doubt: 500 * time.Millisecond}

@@ -9,20 +9,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/logtest/outage"
 )
 
-// The official client never closes the connection of a node that was unavailable. If the
-// node stays away, the connection dials it again and again. Otherwise its goroutine ends
-// after half an hour.
-func TestMain(m *testing.M) {
-	logtest.VerifyNoLeaks(m,
-		goleak.IgnoreTopFunction("google.golang.org/grpc/internal/grpcsync.(*CallbackSerializer).run"),
-		goleak.IgnoreAnyFunction("google.golang.org/grpc.(*addrConn).resetTransportAndUnlock"))
-}
+func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m, logtest.LostNodes...) }
 
 // echo starts a server that sends all data back, and returns its address.
 func echo(t *testing.T) string {
