@@ -27,6 +27,7 @@ type simulatedOwner struct {
 	id         string   // of the account
 	mode       string   // of all bots
 	registered int      // how many bots
+	wanted     int      // how many bots the owner wants to have
 	deleted    bool     // whether the owner has tried to delete the account
 	accounts   int      // how often the owner has signed up again
 	events     []string // the ids of the events that the owner got
@@ -51,6 +52,7 @@ func (s *simulation) signUpAll(ctx context.Context, bots int, modes []string) bo
 			}
 		}
 		o := s.owners[len(s.owners)-1]
+		o.wanted++
 		if err := o.register(ctx); err != nil {
 			s.failed("register a bot of %s: %v", o.name, err)
 			return false
@@ -106,7 +108,7 @@ func (o *simulatedOwner) act(ctx context.Context) {
 			}
 			continue
 		}
-		if len(list.Bots) == 0 {
+		if len(list.Bots) < o.wanted { // the account is new, or a registration has failed
 			_ = o.register(ctx)
 			continue
 		}
