@@ -45,6 +45,7 @@ func (c *demoCmd) Run(ctx context.Context, k *kong.Kong) error {
 	}
 	fmt.Fprintf(k.Stdout, "Hex Arena keeps this demo in %s\n", c.pace.Data)
 	fmt.Fprintf(k.Stdout, "Hex Arena is at %s  (leaderboard: %[1]s/leaderboard, matches: %[1]s/matches)\n%s", a.baseURL, a.addresses())
+	go releaseMemory(ctx)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.run(ctx) })
 	if c.Bots {

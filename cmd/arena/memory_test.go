@@ -16,7 +16,7 @@ func TestIdleArenaReturnsMemory(t *testing.T) {
 		defer cancel()
 		var before, after debug.GCStats
 		debug.ReadGCStats(&before)
-		require.NoError(t, releaseMemory(ctx))
+		releaseMemory(ctx)
 		debug.ReadGCStats(&after)
 		require.GreaterOrEqual(t, after.NumGC-before.NumGC, int64(2), "at the end of the second and the third interval")
 	})

@@ -50,7 +50,6 @@ func (a *arena) run(ctx context.Context) error {
 		g.Go(labeled(models, part, func(ctx context.Context) error { background(ctx); return nil }))
 	}
 	g.Go(func() error { return a.watchNode(ctx) })
-	g.Go(func() error { return releaseMemory(ctx) })
 	g.Go(labeled(ctx, "serve", a.serveUpToDate))
 	g.Go(labeled(ctx, "signed log", func(ctx context.Context) error { return unlessStopped(ctx, a.signedLog.catchUp(ctx)) }))
 	g.Go(func() error { return listen.Serve(a.admin, a.listeners.admin) })
@@ -81,7 +80,8 @@ func labeled(ctx context.Context, part string, f func(context.Context) error) fu
 
 // releaseMemory returns unused memory to the operating system while the arena is idle.
 // Because of gcPercent, an idle arena would keep five times the memory that it needs.
-func releaseMemory(ctx context.Context) error {
+// releaseMemory is for a process that runs only one arena.
+func releaseMemory(ctx context.Context) {
 	var before, now debug.GCStats
 	for eventstore.Sleep(ctx, idleTime) == nil {
 		debug.ReadGCStats(&now)
@@ -91,7 +91,6 @@ func releaseMemory(ctx context.Context) error {
 		}
 		before.NumGC = now.NumGC
 	}
-	return nil
 }
 
 // An arena is idle if it does not need the garbage collector for so long.

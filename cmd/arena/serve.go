@@ -70,6 +70,7 @@ func (c *serveCmd) Run(ctx context.Context, k *kong.Kong) error {
 		return err
 	}
 	fmt.Fprintf(k.Stdout, "Hex Arena is at %s\n%s", a.baseURL, a.addresses())
+	go releaseMemory(ctx)
 	return a.run(ctx)
 }
 

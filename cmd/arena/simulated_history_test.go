@@ -26,8 +26,8 @@ const (
 	settling     = 40 * time.Minute // how long the last matches may take after the faults
 )
 
-// testedSeeds is how many seeds the tests play: about 20 s on two idle cores.
-const testedSeeds = 30
+// testedSeeds is how many seeds the tests play: about 42 s on two idle cores.
+const testedSeeds = 100
 
 // play plays the history: it starts the arenas, lets their owners register bots, causes
 // faults for an hour, and then waits until every match has ended.
