@@ -3,6 +3,7 @@ package referee
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -129,10 +130,9 @@ func TestClosedGateDelaysTheRedial(t *testing.T) {
 // nothing anymore.
 func TestStoppedMatchSendsNothingAfterTheGateOpens(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
-		asked := 0 // bots are asked one after another during setup
+		var asked atomic.Int32
 		g := gated(f, func(g *fakeGate, c call) bool {
-			asked++
-			if asked == 10 {
+			if asked.Add(1) == 10 { // during the setup, when bots are asked one after another
 				time.AfterFunc(think/3, g.close)
 			}
 			return false
@@ -140,13 +140,13 @@ func TestStoppedMatchSendsNothingAfterTheGateOpens(t *testing.T) {
 		r := f.referee("player")
 		r.Play(f.seating())
 		<-time.After(time.Minute)
-		before := asked
+		before := asked.Load()
 		require.Equal(t, []string{testMatch}, r.Matches())
 		r.StopMatch("another match")
 		r.StopMatch(testMatch)
 		g.open()
 		r.Wait()
-		require.Equal(t, before, asked)
+		require.Equal(t, before, asked.Load())
 		require.Empty(t, r.Matches())
 		require.Empty(t, f.ladder.finished)
 		for _, b := range f.bots {
