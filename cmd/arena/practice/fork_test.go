@@ -112,10 +112,10 @@ func lines(t testing.TB, events []match.Event) (list []string) {
 }
 
 // If all seats repeat the recorded answers, a fork with the same chance repeats the
-// recorded continuation, event by event: at every 50th event of 10 matches, from another
+// recorded continuation, event by event: at every 50th event of 20 matches, from another
 // first event in each.
 func TestForkRepeatsTheRecord(t *testing.T) {
-	matches, every := 10, 50
+	matches, every := 20, 50
 	if raceEnabled {
 		matches, every = 2, 400
 	}
@@ -133,7 +133,7 @@ func TestForkRepeatsTheRecord(t *testing.T) {
 				strikes++
 			}
 		}
-		for at := 1 + 7*n; at <= len(p.events); at += every {
+		for at := 1 + 7*n%every; at <= len(p.events); at += every {
 			synctest.Test(t, func(t *testing.T) {
 				c := forkCmd{At: at, SameChance: true}
 				r, err := c.prepare(p)

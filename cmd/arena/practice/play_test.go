@@ -368,7 +368,7 @@ func TestTheSampleBotBeatsGreedy(t *testing.T) {
 	}
 	kit, err := filepath.Abs("../../../docs/kits/python")
 	require.NoError(t, err)
-	r := callJSON(t, "cmd:cd "+kit+" && python3 -B sample_bot.py {port}", "house:greedy", "house:greedy", "house:greedy", "-n", "48", "--seed", "kits")
+	r := callJSON(t, "cmd:cd "+kit+" && python3 -B sample_bot.py {port}", "house:greedy", "house:greedy", "house:greedy", "-n", "80", "--seed", "kits")
 	require.Greater(t, r.Bots[0].WinLow, 0.25)
 	require.Empty(t, r.Bots[0].Strikes)
 }
