@@ -66,7 +66,7 @@ func impossibleOffer(g *game.State, seat int) game.Action {
 // before that, so the test plays tables until it has seen enough matches in which every
 // stalling bot has strikes.
 func TestStallingBotsAreStruckWithATimeBank(t *testing.T) {
-	want := 12
+	want := 20
 	if raceDetector {
 		want = 1
 	}
