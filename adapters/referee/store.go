@@ -66,7 +66,7 @@ func (p *run) store(ctx context.Context, events []match.Event, after match.Match
 		return errStopped
 	}
 	meta := p.metadata()
-	meta.Turns, meta.OpeningPips = match.Closing(p.state, events)
+	meta.Turns, meta.OpeningPips = after.Closing()
 	encoded, err := eventstore.EncodeAll(events, meta)
 	if err != nil {
 		return err

@@ -231,20 +231,18 @@ func EvolveAll(m Match, events []Event) Match {
 	return m
 }
 
-// Closing returns the number of turns of a match that events end, and the pips of each
-// seat's settlements of the setup (docs/statistics.md). Both are stored in the metadata of
-// these events, so that read models need no other events of the match. If the events do not
-// end the match, Closing returns zero values.
-func Closing(m Match, events []Event) (turns int, openings []int) {
-	switch last := events[len(events)-1]; last.(type) {
-	case GameEnded, Aborted:
-		m = EvolveAll(m, events)
-		for _, pips := range m.Opening[:len(m.Started.Seats)] {
-			openings = append(openings, int(pips))
-		}
-		return int(m.Game.Turn), openings
+// Closing returns the number of turns of a match that is over, and the pips of each seat's
+// settlements of the setup (docs/statistics.md). Both are stored in the metadata of the
+// events that end the match, so that read models need no other events of it. For a running
+// match, Closing returns zero values.
+func (m *Match) Closing() (turns int, openings []int) {
+	if !m.Over() {
+		return 0, nil
 	}
-	return 0, nil
+	for _, pips := range m.Opening[:len(m.Started.Seats)] {
+		openings = append(openings, int(pips))
+	}
+	return int(m.Game.Turn), openings
 }
 
 // act folds the event of an action and closes its decision. The parameters a and talk

@@ -155,10 +155,10 @@ func (g *Game) Void(why string) {
 // store appends events to the match's stream and folds them.
 func (g *Game) store(events ...match.Event) {
 	g.arena.t.Helper()
-	turns, openings := match.Closing(g.State, events)
+	g.State = match.EvolveAll(g.State, events)
+	turns, openings := g.State.Closing()
 	at := storeWith(g.arena, match.Stream(g.MatchID), eventstore.Metadata{Turns: turns, OpeningPips: openings, UsedMs: g.Used, RedialMs: g.Redial, FailedDials: g.FailedDials}, events...)
 	for _, e := range events {
-		g.State = match.Evolve(g.State, e)
 		g.Events = append(g.Events, e)
 		g.Times = append(g.Times, at)
 	}

@@ -165,15 +165,13 @@ func (m *simulatedMatch) add(events []match.Event, err error) error {
 	if err != nil {
 		return err
 	}
+	m.state = match.EvolveAll(m.state, events)
 	m.last = m.clock()
 	played := m.last.Sub(m.began).Milliseconds()
 	meta := eventstore.Metadata{At: m.last, PlayedMs: &played, UsedMs: m.used, Correlation: m.id()}
-	if len(events) > 0 {
-		meta.Turns, meta.OpeningPips = match.Closing(m.state, events)
-	}
+	meta.Turns, meta.OpeningPips = m.state.Closing()
 	encoded, err := eventstore.EncodeAll(events, meta)
 	m.unstored = append(m.unstored, encoded...)
-	m.state = match.EvolveAll(m.state, events)
 	return err
 }
 
