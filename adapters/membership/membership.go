@@ -1,9 +1,10 @@
 // Package membership divides the matches among the processes that play on one log
-// (docs/adr/0052-processes-share-the-matches.md and 0058-every-member-moves-matches.md). Each of these processes is a member.
-// It sends heartbeats, follows those of the others, and plays the matches that the
-// newest assignment gives to it. Create a [Members], pass [Members.Gate] to the referee,
-// call [Members.Run] while the process plays, and [Members.Leave] after that. The
-// process that seats tables also calls [Members.Watch] and [Members.Assign].
+// (docs/adr/0052-processes-share-the-matches.md and 0058-every-member-moves-matches.md).
+// Each of these processes is a member. It sends heartbeats, follows those of the others,
+// and plays the matches that the newest assignment gives to it. Create a [Members], pass
+// [Members.Gate] to the referee, call [Members.Run] while the process plays, and
+// [Members.Leave] after that. The process that seats tables also calls [Members.Watch] and
+// [Members.Assign].
 //
 // The package does not know which process may seat, or how a match is played.
 package membership
@@ -205,9 +206,9 @@ func (m *Members) myself() arena.MemberSeen {
 }
 
 // Run takes part until ctx ends: it sends heartbeats, follows the other members, moves the
-// matches of members that are gone, and passes the matches of this process to the referee. It retries while the log is
-// unavailable. It returns an error if another process with the same id started before
-// this one and is alive. The matches then belong to that process.
+// matches of members that are gone, and passes the matches of this process to the referee.
+// It retries while the log is unavailable. It returns an error if another process with the
+// same id started before this one and is alive. The matches then belong to that process.
 func (m *Members) Run(ctx context.Context, r Referee) error {
 	ctx, reject := context.WithCancelCause(ctx)
 	defer reject(nil)

@@ -4,10 +4,10 @@
 // Content-Security-Policy does not let pages load anything from another host.
 //
 // A page gets its data from the arena's REST interface, inside the process
-// (api_client.go). A form becomes the call that a program would make. Only the data of
-// Spread, House, Registered and Tallies comes from elsewhere. This data is public, but no call
-// returns it, except as part of a bot's whole history. This package knows nothing about
-// the log, sessions, rate limits or permissions.
+// (api_client.go). A form becomes the call that a program would make. Only the functions
+// Spread, House, Registered and Tallies get their data from elsewhere. This data is public,
+// but no call returns it, except as part of a bot's whole history. This package knows
+// nothing about the log, sessions, rate limits or permissions.
 //
 // Call New first. Server.register lists the pages.
 package web
