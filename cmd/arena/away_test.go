@@ -109,11 +109,13 @@ func (n *nodeProcess) settle(s *testArena) *matchHistory {
 		s.finish(0)
 		s.stop()
 		n.process.end(syscall.SIGTERM)
-		if c := readHistory(n.t, s.data); len(c.unfinished) == 0 {
+		c := readHistory(n.t, s.data)
+		if len(c.unfinished) == 0 {
 			return c
 		}
 		n.proxy.SetTarget(n.start())
 		s.start()
+		s.awaitEnd(c.unfinished)
 	}
 }
 

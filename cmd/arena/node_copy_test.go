@@ -83,13 +83,15 @@ func settleOn(s *testArena, node *process, folder string) *matchHistory {
 		s.finish(0)
 		s.stop()
 		node.end(syscall.SIGTERM)
-		if c := readHistory(s.t, folder); len(c.unfinished) == 0 {
+		c := readHistory(s.t, folder)
+		if len(c.unfinished) == 0 {
 			return c
 		}
 		var connection string
 		node, connection = serveNode(s.t, filepath.Join(folder, "node"))
 		s.flags[len(s.flags)-1] = connection
 		s.start()
+		s.awaitEnd(c.unfinished)
 	}
 }
 

@@ -58,7 +58,7 @@ func TestStoppedReadModelOnlyStopsItsReaders(t *testing.T) {
 	}
 }
 
-func fetch(t *testing.T, url string) (status int, body string) {
+func fetch(t testing.TB, url string) (status int, body string) {
 	t.Helper()
 	res, err := http.Get(url)
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -166,9 +167,23 @@ func (s *testArena) settle() *matchHistory {
 	for {
 		s.finish(0)
 		s.stop()
-		if c := readHistory(s.t, s.data); len(c.unfinished) == 0 {
+		c := readHistory(s.t, s.data)
+		if len(c.unfinished) == 0 {
 			return c
 		}
 		s.start()
+		s.awaitEnd(c.unfinished)
+	}
+}
+
+// awaitEnd waits until matches have ended. Unlike finish, it also waits for tables that are
+// seated, but whose matches have not started.
+func (s *testArena) awaitEnd(ids []string) {
+	s.t.Helper()
+	for _, id := range ids {
+		eventually(s.t, "match "+id+" has ended", func() bool {
+			status, body := fetch(s.t, s.base()+"/matches/"+id)
+			return status == http.StatusOK && !strings.Contains(body, `"status":"running"`) || strings.Contains(body, "was voided before it started")
+		})
 	}
 }
