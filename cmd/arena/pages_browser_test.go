@@ -117,7 +117,11 @@ func (b *tab) submit(button string) {
 	b.do(chromedp.WaitVisible(chromedp.CSS(button)))
 	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{ document.documentElement.dataset.left = "yes"; document.querySelector(%q).click() }`, button)))
 	b.do(chromedp.WaitNotPresent(chromedp.CSS("html[data-left]")), chromedp.WaitReady(chromedp.CSS("main")))
+	b.do(chromedp.Evaluate[chromedp.Void](loaded, chromedp.EvalAwaitPromise))
 }
+
+// loaded waits until the page has its style sheet, like a reader, who sees nothing before.
+const loaded = `new Promise((done) => { document.readyState === "complete" ? done() : addEventListener("load", () => done()) })`
 
 // fill writes into a field.
 func (b *tab) fill(field, value string) {
