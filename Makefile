@@ -92,7 +92,7 @@ lint: ## check style and imports
 	@$(GO) run $(LINT) run ./...
 
 .PHONY: bench
-bench: build ## measure the figures that have a bar, and print them beside their bars
+bench: build ## measure the figures that have a bar (a target), and print each with its bar
 	@./bin/arena bench all
 
 .PHONY: bench-more

@@ -16,8 +16,8 @@ import (
 )
 
 // A win probability that is not cached counts as outlookCalls additional calls. It has
-// maxPlayouts play-outs at each turn, but at most allPlayouts in total, so that a long
-// match also takes only a few seconds of CPU time.
+// maxPlayouts play-outs at each turn, but at most allPlayouts in total. So even a long match
+// takes only a few seconds of CPU time.
 const (
 	outlookCalls = 10
 	maxPlayouts  = 200

@@ -180,10 +180,10 @@ func (e seen) in(log reads) (bool, error) {
 	return false, err
 }
 
-// scavenged reports whether a scavenge has removed the event, because the read at its
-// position returned a later event. If the event is lost, that happens too: a new leader
-// begins with a record of its own, which no read returns, and other events follow. In
-// that case, the event's stream has another event at its revision, or it ends before it.
+// scavenged reports whether a scavenge has removed the event. The read at its position
+// returned a later event. That also happens if the event is lost: a new leader begins with
+// a record of its own, which no read returns, and other events follow. After a loss, the
+// event's stream has another event at its revision, or ends before this revision.
 func (e seen) scavenged(log reads) (bool, error) {
 	events, err := log.next(e.stream, e.revision)
 	switch {
