@@ -19,7 +19,7 @@ help: ## list the targets
 
 BIN := bin/arena
 
-# -s and -w leave out the symbols for debuggers, a quarter of the binary. Stack traces and
+# -s and -w leave out the symbols for debuggers, 30 % of the binary. Stack traces and
 # profiles do not need them.
 .PHONY: build
 build: ## build bin/arena
