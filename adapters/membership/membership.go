@@ -209,8 +209,9 @@ func (m *Members) myself() arena.MemberSeen {
 
 // Run takes part until ctx ends. It sends heartbeats, follows the other members, and moves
 // the matches of members that are gone. It passes the matches of this process to the
-// referee. It retries while the log is unavailable. It returns an error if another process with the
-// same id started before this one and is alive. The matches then belong to that process.
+// referee. It retries while the log is unavailable. It returns an error if another process
+// with the same id started before this one and is alive. The matches then belong to that
+// process.
 func (m *Members) Run(ctx context.Context, r Referee) error {
 	ctx, reject := context.WithCancelCause(ctx)
 	defer reject(nil)

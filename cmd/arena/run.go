@@ -156,8 +156,8 @@ func (a *arena) play(ctx context.Context) error {
 
 // takePart plays matches, and calls seat, until ctx ends or seat fails. Then it hands the
 // matches over. It does not wait for seat before that, because ticks and trials may take
-// long to stop, and nobody would play the matches during that time. If seat returns the lease,
-// takePart finally releases it.
+// long to stop, and nobody would play the matches during that time. If seat returns the
+// lease, takePart finally releases it.
 func (a *arena) takePart(ctx context.Context, seat func(context.Context) (*seater, *lease.Lease, error)) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
