@@ -19,7 +19,7 @@ help: ## list the targets
 
 BIN := bin/arena
 
-# -s and -w leave out the symbols for debuggers, a quarter of the binary. Stack traces and
+# -s and -w leave out the symbols for debuggers, 30 % of the binary. Stack traces and
 # profiles do not need them.
 .PHONY: build
 build: ## build bin/arena
@@ -92,7 +92,7 @@ lint: ## check style and imports
 	@$(GO) run $(LINT) run ./...
 
 .PHONY: bench
-bench: build ## measure the figures that have a bar, and print them beside their bars
+bench: build ## measure the figures that have a bar (a target), and print each with its bar
 	@./bin/arena bench all
 
 .PHONY: bench-more

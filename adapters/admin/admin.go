@@ -90,8 +90,8 @@ type Rotation struct {
 // Options configure a Server. All fields except Outage are required.
 type Options struct {
 	// Outage returns how long the log has been unavailable, or 0 if it is available, and
-	// what has stopped because of that. The status then does not wait for the log. If a
-	// call has waited in vain, atLeast is how long.
+	// what has stopped because of that. The status then does not wait for the log. The
+	// parameter atLeast is how long a call has already waited without a response.
 	Outage    func(atLeast time.Duration) (since time.Duration, stopped string)
 	Log       eventstore.Log
 	Accounts  Accounts

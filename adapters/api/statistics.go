@@ -16,8 +16,8 @@ import (
 )
 
 // A win probability that is not cached counts as outlookCalls additional calls. It has
-// maxPlayouts play-outs at each turn, but at most allPlayouts in total, so that a long
-// match also takes only a few seconds of CPU time.
+// maxPlayouts play-outs at each turn, but at most allPlayouts in total. So even a long match
+// takes only a few seconds of CPU time.
 const (
 	outlookCalls = 10
 	maxPlayouts  = 200
@@ -72,7 +72,7 @@ func (s *Server) getWinProbability(c *call, in *matchPath) (out maybeEncoded[res
 // and it lets other goroutines run after each play-out, so that matches do not wait.
 func (s *Server) outlooks(ctx context.Context, summary matches.Summary) (out rest.WinProbability, err error) {
 	if !s.computing.TryAcquire(1) {
-		return out, problem.WithDetail(problem.ErrBusy, "the arena computes the win probability of another match: try again")
+		return out, problem.WithDetail(problem.ErrBusy, "the arena is computing the win probability of another match: try again")
 	}
 	defer s.computing.Release(1)
 	h, err := s.matchHistory(ctx, summary)

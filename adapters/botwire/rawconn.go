@@ -14,7 +14,7 @@ import (
 // about the system calls. The socket does not block, so the scheduler need not know. If
 // it did, the first call of an idle process would wake a thread of the runtime that
 // supervises system calls. In a process that mostly waits for short messages, that takes
-// longer than the call itself: it was a quarter of the CPU time of `arena play` with
+// longer than the call itself. It used a quarter of the CPU time of `arena play` with
 // programs.
 type rawConn struct {
 	*net.TCPConn

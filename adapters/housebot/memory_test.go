@@ -29,8 +29,8 @@ func TestOneMessageInEachTurn(t *testing.T) {
 	require.Empty(t, other.talk("hello"))
 }
 
-// A bot that takes over a seat in the middle of a turn does not know whether the seat has
-// played a dev card in this turn. A second one would be a strike.
+// A bot may take over a seat in the middle of a turn. It does not know whether the seat has
+// already played a dev card in this turn. A second one would be a strike.
 func TestATakeoverPlaysNoCardInItsFirstTurn(t *testing.T) {
 	view := match.View{Seat: 1}
 	var now thisTurn

@@ -98,9 +98,9 @@ func (l *Lease) Lost() <-chan struct{} { return l.held.Done() }
 func (l *Lease) Err() error { return context.Cause(l.held) }
 
 // Gate returns nil while the lease has been renewed in time. Otherwise, for example after
-// this process was paused, it returns a channel that is closed by the next renewal. If
-// another process has taken the lease meanwhile, the channel stays open. So nothing that
-// waits for the gate happens under a lease that this process no longer has.
+// this process was paused, it returns a channel that the next renewal closes. If another
+// process has taken the lease in the meantime, the channel never closes. So a caller that
+// waits for the gate never acts under a lease that this process no longer has.
 func (l *Lease) Gate() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -26,7 +26,7 @@ func store(t *testing.T, log eventstore.Log, e arena.Event) {
 
 // If the log has lost events, a waiting process continues to wait, and a holder renews
 // its lease.
-func TestLossEndsNeitherAcquireNorALease(t *testing.T) {
+func TestAcquireAndLeaseSurviveALoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &faulty{Log: memory.New()}
 		log.losing.Store(3)

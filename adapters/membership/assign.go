@@ -51,9 +51,9 @@ func signalAfter(ctx context.Context, c chan struct{}) {
 	}
 }
 
-// playMine reads the ladders, and passes the matches that are assigned to this process then
-// to the referee. If they are assigned while it reads, the ladders may not include them yet,
-// but playAssigned calls it again.
+// playMine reads the ladders. After that, it passes the matches that are assigned to this
+// process to the referee. If a match is assigned during the read, the ladders may not include
+// it yet, but playAssigned then calls playMine again.
 func (m *Members) playMine(ctx context.Context) error {
 	m.mu.Lock()
 	mine := m.assigned.Matches(m.o.Member)
@@ -101,8 +101,9 @@ const moveGap = 10 * time.Millisecond
 
 // moveMatches moves the matches of members that are gone or have left, until ctx ends. All
 // members do this at the same time. The first one stores the assignments, and the others
-// then find that nothing has to change. The new assignments keep the lease of those before.
-// So they do not replace the assignments of a process that has just begun to seat.
+// then find that nothing has to change. The new assignments keep the generation of the
+// previous ones. So they do not replace the assignments of a process that has just begun to
+// seat.
 func (m *Members) moveMatches(ctx context.Context) {
 	for {
 		select {

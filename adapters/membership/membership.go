@@ -64,16 +64,17 @@ type Options struct {
 // safe for concurrent use.
 //
 // No process trusts the clock of another process. An observer considers a member gone if
-// one of the observer's own heartbeats has come back through its subscription, and this
-// heartbeat began goneAfter after the member's last one arrived. The observer sends it as
-// soon as that time is over. While the log is unavailable, no heartbeat comes back, so an
-// outage is never mistaken for the end of a process. If the observer's heartbeats were
-// interrupted, it starts again.
+// one of the observer's own heartbeats has come back through its subscription. This
+// heartbeat must have begun at least goneAfter after the member's last one arrived. The
+// observer sends it as soon as that time is over. While the log is unavailable, no
+// heartbeat comes back, so an outage is never mistaken for the end of a process. If the
+// observer's heartbeats were interrupted, it waits for goneAfter again.
 //
-// A member that was paused or cut off may be gone for the others without knowing it. So
-// its gate closes gateTime after the start of its last stored heartbeat. It opens the gate
-// again in three steps: it stores a heartbeat, it reads the assignments and stops the
-// matches that it has lost, and it stores the assignments again if it keeps matches.
+// The others may consider a member gone that was only paused or cut off, and the member
+// does not notice. So its gate closes gateTime after the start of its last stored
+// heartbeat. It opens the gate again in three steps. First, it stores a heartbeat. Then it
+// reads the assignments and stops the matches that it has lost. If it still has matches, it
+// stores the assignments again.
 //
 // Every member moves the matches of members that are gone or have left. So a match does not
 // wait for the process that seats, which may be gone, too. New matches are assigned only by
@@ -144,8 +145,9 @@ func New(o Options) *Members {
 	}
 }
 
-// newStart returns a UUID of version 7, which begins with the time. uuid.NewV7 also
-// depends on its earlier calls, so a simulated history would not repeat.
+// newStart returns a UUID of version 7, which begins with the time. It does not use
+// uuid.NewV7, whose result also depends on earlier calls. A simulated history would not
+// repeat.
 func newStart(now time.Time) string {
 	id := uuid.New()
 	for i := range 6 {
@@ -205,10 +207,11 @@ func (m *Members) myself() arena.MemberSeen {
 	return e
 }
 
-// Run takes part until ctx ends: it sends heartbeats, follows the other members, moves the
-// matches of members that are gone, and passes the matches of this process to the referee.
-// It retries while the log is unavailable. It returns an error if another process with the
-// same id started before this one and is alive. The matches then belong to that process.
+// Run takes part until ctx ends. It sends heartbeats, follows the other members, and moves
+// the matches of members that are gone. It passes the matches of this process to the
+// referee. It retries while the log is unavailable. It returns an error if another process
+// with the same id started before this one and is alive. The matches then belong to that
+// process.
 func (m *Members) Run(ctx context.Context, r Referee) error {
 	ctx, reject := context.WithCancelCause(ctx)
 	defer reject(nil)

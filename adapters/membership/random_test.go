@@ -125,8 +125,8 @@ type ownership struct {
 	since  time.Time
 }
 
-// requireInTime requires that no match belongs to a member that has had a fault for longer
-// than bound, if another member has run for as long.
+// requireInTime requires that no match stays with a faulty member for longer than bound, if
+// another member has run for as long.
 func (o owners) requireInTime(f *fixture, all []*victim, open []string) {
 	f.t.Helper()
 	observed := time.Duration(0)

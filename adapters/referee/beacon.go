@@ -96,11 +96,11 @@ func (p *run) unstartedByOrder() error {
 
 // voidUnstarted voids a match that has not started.
 //
-// If this process was paused, or if it carries out an order for a match that another
-// process plays, that process may start the match at the same time. So voidUnstarted
-// looks for events of the match before and after it voids the match. If there are any,
-// the error is errReplaced. The other process calls heedVoid after the start. At least
-// one of the two sees what the other one has stored.
+// Another process may start the match at the same time. This happens if this process was
+// paused, or carries out an order for a match of the other process. So voidUnstarted looks
+// for events of the match before and after it voids the match. If there are any, the error
+// is errReplaced. The other process calls heedVoid after the start. At least one of the two
+// sees the events of the other.
 func (p *run) voidUnstarted(ctx context.Context, u unstarted) error {
 	if err := p.awaitClaim(ctx); err != nil {
 		return err

@@ -91,7 +91,7 @@ type Options struct {
 type Runner struct {
 	o Options
 
-	turn    *semaphore.Weighted // held by one caller at a time; guards the fields below; held while a trial begins, so that HoldsBack sees the trial or the trial sees the match. Not a mutex: the holder may wait for the log, and a synctest bubble cannot wait for a mutex
+	turn    *semaphore.Weighted // held by one caller at a time; guards the fields below. It is held while a trial begins, so that HoldsBack sees the trial or the trial sees the match. Not a mutex: the holder may wait for the log, and a synctest bubble cannot wait for a mutex
 	referee Referee
 	bots    map[string]directory.Bot // by the id of the trial
 }

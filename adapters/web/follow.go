@@ -90,8 +90,8 @@ func (p *pageRequest) awaitMatch(f *follow, last query) error {
 func (p *pageRequest) kiosk() bool { return p.r.URL.Query().Get("kiosk") == "1" }
 
 // The methods nextMatch() and previousMatch() redirect to another match of a bot. They look
-// for it when the reader follows the link, so the page of a match need not read it, and a
-// match that began later is found.
+// for it only when the reader follows the link. So the page of a match does not have to
+// read it, and they find matches that began later.
 func (p *pageRequest) nextMatch() error {
 	bot := p.r.PathValue("bot")
 	to, err := p.neighbour("after", bot)
@@ -138,9 +138,9 @@ const (
 	ownerMatches = 10
 )
 
-// owner shows the public bots of an owner: those on a ladder. A bot that has not played, a
-// removed bot and a deleted account are on no ladder, so the page does not show them, and
-// does not tell a handle without such bots from an unknown one.
+// owner shows the public bots of an owner: those on a ladder. Bots that have not played,
+// removed bots and the bots of deleted accounts are on no ladder. A handle without bots on
+// a ladder gets the same error as an unknown handle.
 func (p *pageRequest) owner() error {
 	d := ownerData{Handle: p.r.PathValue("handle")}
 	for _, mode := range ladder.Modes {

@@ -23,7 +23,7 @@ type gamesData struct {
 }
 
 // gamesBot is a bot in the filters. Rows lists the bots with the name that the reader
-// wrote, unless there is exactly one.
+// wrote, unless exactly one bot has this name.
 type gamesBot struct {
 	ID, Name string
 	Rows     []row

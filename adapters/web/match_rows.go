@@ -8,7 +8,7 @@ import (
 )
 
 // matchRows returns a list item for each match. It does not use a template, because
-// templates need two thirds of the CPU time of a page of matches.
+// a template took two thirds of the CPU time of a page of matches.
 func matchRows(list []summary) template.HTML {
 	var b rowWriter
 	for _, m := range list {

@@ -110,8 +110,8 @@ func (a *arena) ready(w http.ResponseWriter, r *http.Request) {
 }
 
 // The method outage() returns how long the log has been unavailable, or 0 if it is
-// available, and what has stopped because of that. If a caller has waited in vain for
-// the log, the parameter atLeast is how long.
+// available, and what has stopped because of that. The parameter atLeast is how long a
+// caller has already waited for the log without a response.
 func (a *arena) outage(atLeast time.Duration) (since time.Duration, stopped string) {
 	if since = max(atLeast, a.log.Outage()); since == 0 {
 		return 0, ""

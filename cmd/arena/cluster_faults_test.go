@@ -145,15 +145,15 @@ func subscriptionsSilent(p *clusterPlay) {
 	for i := range 3 {
 		p.cluster.SetLag(i, time.Hour)
 	}
-	p.goOn()
+	p.releaseHeld()
 	pause(time.Second)
 	for i := range 3 {
 		p.cluster.SetLag(i, 0)
 	}
 }
 
-// quorumLost ends all service of the log. Both arenas say so in /ready, and go on serving
-// the running matches that they know.
+// quorumLost makes the log unavailable. Both arenas say so in /ready, and still serve the
+// running matches that they know.
 func quorumLost(p *clusterPlay) {
 	shown := map[int]string{} // the path of a running match that an arena has shown
 	for i := range p.arenas {
@@ -191,7 +191,7 @@ func seatingLost(p *clusterPlay) {
 		p.cluster.SetLag(i, time.Hour)
 	}
 	assigned := p.hold("MatchesAssigned")
-	p.goOn()
+	p.releaseHeld()
 	p.await(assigned)
 	eventsLost(p)
 	for i := range 3 {

@@ -11,7 +11,7 @@ import (
 // A cluster loses a seating that signed heads cover. Both arenas then sign nothing, seat
 // nobody, and say so in /ready. After the operator has accepted the shorter history, the
 // bots are seated again.
-func TestClusterLosesWhatAHeadCovers(t *testing.T) {
+func TestClusterLosesASeatingThatAHeadCovers(t *testing.T) {
 	t.Parallel()
 	p := newClusterPlay(t)
 	p.begin(scenario{lost: whenSeated}) // the bots have been dialed, so a head covers the seating

@@ -176,8 +176,8 @@ func (p *clusterPlay) await(h *outage.Held) {
 	}
 }
 
-// goOn lets the held append go on, if there is one.
-func (p *clusterPlay) goOn() {
+// releaseHeld releases the held append, if there is one.
+func (p *clusterPlay) releaseHeld() {
 	if p.held != nil {
 		p.held.Release()
 	}
@@ -186,7 +186,7 @@ func (p *clusterPlay) goOn() {
 // settleMatch waits until the match of a scenario is rated and both arenas are ready.
 func (p *clusterPlay) settleMatch() {
 	p.t.Helper()
-	p.goOn()
+	p.releaseHeld()
 	p.owning.Wait()
 	for i := range p.arenas {
 		p.reach(i)

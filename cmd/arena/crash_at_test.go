@@ -36,8 +36,8 @@ const crashAt = "HEXARENA_TEST_CRASH_AT"
 // crash says where a process kills itself. Without a point, the process only takes notes.
 type crash struct {
 	Point   simulate.Point
-	Stream  string // the beginning of the name of the stream; of BeforeCommit, the read model
-	Passing int    // the number of the passing, from 1
+	Stream  string // the beginning of the stream's name; for BeforeCommit, of the read model's name
+	Passing int    // at which passing of the point the process dies, from 1
 	Notes   string // the file for the notes of the process
 }
 
@@ -61,7 +61,7 @@ type crashing struct {
 	appended int // appends to the streams of the crash that have no answer yet
 }
 
-// at kills the process if it passes the point of the crash for the last time.
+// at counts the passings of the crash's point, and kills the process at the chosen one.
 func (c *crashing) at(p simulate.Point, stream string) {
 	if p != c.Point || !strings.HasPrefix(stream, c.Stream) {
 		return

@@ -92,8 +92,8 @@ func (d *drill) judgeNotes(data string) {
 	}
 }
 
-// The judge finds an acknowledged event that is not in the log, an event that is stored
-// twice, and an append that has no answer but is stored.
+// The judge finds acknowledged events that are not in the log, and events that are stored
+// twice. It also finds appends that got no answer but are stored.
 func TestJudgeOfCrashes(t *testing.T) {
 	data := t.TempDir()
 	d := newDrill(t, nil, "")

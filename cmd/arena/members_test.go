@@ -403,8 +403,8 @@ func (r *randomFaults) kill() {
 }
 
 // stop stops an arena gracefully. A supervisor starts it again. Before and after that, the
-// other arenas run: if the arena that seats has just been killed, the matches wait for a
-// killed arena, and not for one that stopped.
+// other arenas run. Otherwise, the matches could wait because of a killed arena, and the
+// measured time would not be that of a graceful stop.
 func (r *randomFaults) stop() {
 	for i := range r.up {
 		for !r.up[i] {

@@ -54,10 +54,10 @@ func callAll(t *testing.T, urls []string) map[string]outageAnswer {
 	return answers
 }
 
-// While the log does not respond, every call is answered. What this process has folded is
-// served with its age. /ready, /metrics and the status say how long the log has been
-// away and what has stopped. The test prints how long the calls took: the arena promises
-// 5 s on a machine that is not too busy.
+// While the log does not respond, the arena answers every call. It serves the state that it
+// has folded, with its age. /ready, /metrics and the status say how long the log has been
+// unavailable and what has stopped. The test prints how long the calls took. The arena
+// promises 5 s on a machine that is not too busy.
 func TestReadsDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	n := newNodeProcess(t)

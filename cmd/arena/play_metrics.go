@@ -11,7 +11,7 @@ func (p *player) collectors(seats func() bool, maxMatches int) []prometheus.Coll
 		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(value()) })
 	}
 	return []prometheus.Collector{
-		gauge("arena_members", "Processes that play and that this process considers alive, with itself.", func() float64 { return float64(len(p.members.List())) }),
+		gauge("arena_members", "Processes that play and that this process considers alive, including itself.", func() float64 { return float64(len(p.members.List())) }),
 		gauge("arena_matches_running", "Matches that this process plays.", func() float64 { return float64(p.referee.Running()) }),
 		gauge("arena_matches_max", "Matches that this process plays at most (--max-matches).", func() float64 { return float64(maxMatches) }),
 		gauge("arena_seats_tables", "1 if this process holds the lease and seats tables.", func() float64 { return number(seats()) }),

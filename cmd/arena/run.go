@@ -93,7 +93,7 @@ func releaseMemory(ctx context.Context) {
 	}
 }
 
-// An arena is idle if it does not need the garbage collector for so long.
+// An arena is idle if its garbage collector has not run for idleTime.
 const idleTime = 15 * time.Second
 
 // watchNode returns an error, which stops the arena, when the embedded node can no
@@ -156,8 +156,8 @@ func (a *arena) play(ctx context.Context) error {
 
 // takePart plays matches, and calls seat, until ctx ends or seat fails. Then it hands the
 // matches over. It does not wait for seat before that, because ticks and trials may take
-// long to stop, and meanwhile nobody would play the matches. If seat returns the lease,
-// takePart finally releases it.
+// long to stop, and nobody would play the matches during that time. If seat returns the
+// lease, takePart finally releases it.
 func (a *arena) takePart(ctx context.Context, seat func(context.Context) (*seater, *lease.Lease, error)) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()

@@ -29,8 +29,8 @@ const (
 // testedSeeds is how many seeds the tests play: about 42 s on two idle cores.
 const testedSeeds = 100
 
-// play plays the history: it starts the arenas, lets their owners register bots, causes
-// faults for an hour, and then waits until every match has ended.
+// play plays the history. It starts the arenas, and lets their owners register bots. It
+// causes faults for at least an hour, and then waits until every match has ended.
 func (s *simulation) play() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -73,8 +73,8 @@ type judgedMatch struct {
 	ended string // the type of the event that ended it
 }
 
-// stepJudge looks at each append: no bot plays two matches at a time, each match is rated
-// or voided once, and a match has one beginning and nothing after its end.
+// stepJudge looks at each append. No bot may play two matches at a time. Each match is rated
+// or voided once, and has one beginning and nothing after its end.
 type stepJudge struct {
 	mu      sync.Mutex // guards all fields
 	ladders map[string]*ladderJudge

@@ -25,7 +25,7 @@ import (
 	"hexarena/cmd/arena/simulate"
 )
 
-// Each history runs in a child process, because it replaces global things such as
+// Each history runs in a child process, because it replaces global state such as
 // rand.Reader and http.DefaultTransport. A child plays many histories, one at a time.
 // With one thread, a history needs the least processor time.
 

@@ -44,7 +44,9 @@ func newTrialArena(t *testing.T) *trialArena {
 	peer.start()
 	a := &trialArena{s, peer, s.owner()}
 	eventually(t, "the second process knows the owner's key", func() bool {
-		return a.atPeer().Call(t.Context(), http.MethodGet, "/me", nil, nil) == nil
+		err := a.atPeer().Call(t.Context(), http.MethodGet, "/me", nil, nil)
+		t.Log(err)
+		return err == nil
 	})
 	return a
 }

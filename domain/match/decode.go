@@ -195,8 +195,8 @@ func (s *scanner) optional(key string, into **int) {
 	}
 }
 
-// pointer reads a number and returns a pointer to it. Most requests have 18 such
-// numbers, the tokens, and one piece of memory for them all saves time.
+// pointer reads a number and returns a pointer to it. Most requests have 18 such numbers
+// (the tokens of the hexes), and one allocation for all of them saves time.
 func (s *scanner) pointer() (n *int) {
 	if len(s.spare) == 0 {
 		s.spare = make([]int, board.Hexes)

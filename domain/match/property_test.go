@@ -69,8 +69,8 @@ func checkHistory(t *rapid.T, m Match, stored []Event) {
 	}
 }
 
-// checkOwed checks that frames list the seats that owe an answer, and that the list stays
-// the same until all decisions of a batch are settled.
+// checkOwed checks that frames list the seats that owe an answer. The list must not change
+// before all decisions of a batch are settled.
 func checkOwed(t *rapid.T, before, after Match, more []Event) {
 	seats := func(m Match, asks []Decision) []int {
 		list := []int{}

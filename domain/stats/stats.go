@@ -1,6 +1,6 @@
 // Package stats counts what happened in a match: rolls, production and its expectation,
-// lost and stolen cards, trades and time. docs/statistics.md defines each number. Of
-// reads only the public events of an ended match, so anyone can repeat it.
+// lost and stolen cards, trades and time. docs/statistics.md defines each number. [Of]
+// reads only the public events of an ended match, so anyone can repeat its count.
 package stats
 
 import (

@@ -109,8 +109,8 @@ func laid() game.Public {
 	return game.NewPublic(3, l)
 }
 
-// A town next to the hexes 6 and 8 is expected to get ten 36ths of a card, a city twice as
-// much, and nothing from a hex with the bandit.
+// A settlement next to a 6 and an 8 is expected to get ten 36ths of a card, and a city twice
+// as many. A hex with the bandit adds nothing.
 func TestExpectationOfOneRoll(t *testing.T) {
 	p := laid()
 	v := between(t, 1, 2)

@@ -20,9 +20,9 @@ type Outlook struct {
 }
 
 // WinProbability estimates each seat's chance to win at every turn of an ended match. At
-// each turn, the cheap rules of the house bot search play the match on, with all
-// hands as they are and with fresh dice, a fresh order of the deck and fresh steals, which
-// the match's seed determines. The last outlook of a completed match is its result.
+// each turn, the cheap rules of the house bot search play the match to its end. All hands
+// stay as they are. The dice, the order of the deck and the steals are new; the match's
+// seed determines them. The last outlook of a completed match is its result.
 // WinProbability calls pause after each play-out, and stops if pause returns an error.
 func WinProbability(m match.Match, events []match.Event, playouts int, pause func() error) (list []Outlook, err error) {
 	list = []Outlook{}

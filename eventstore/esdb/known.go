@@ -190,10 +190,10 @@ func (e seen) in(log reads) (bool, error) {
 }
 
 // inStream looks for an event in its stream, because a read of $all does not decide. If
-// the read at the event's position returned a later event, a scavenge has removed the
-// event, or it is lost: a new leader begins with a record of its own, which no read
-// returns. If the event is lost, its stream has another event at its revision, or ends
-// before it.
+// the read at the event's position returned a later event, a scavenge may have removed the
+// event. It may also be lost: a new leader begins with a record of its own, which no read
+// returns. After a loss, the event's stream has another event at its revision, or ends
+// before this revision.
 func (e seen) inStream(log reads) (bool, error) {
 	events, err := log.next(e.stream, e.revision)
 	switch {

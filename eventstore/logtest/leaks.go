@@ -13,9 +13,9 @@ import (
 // goroutine that has actually leaked never ends.
 const leakPatience = 30 * time.Second
 
-// LostNodes ignores what the official client leaves behind: it never closes the connection
-// of a node that was unavailable. If the node stays away, the connection dials it again and
-// again. Otherwise its goroutines end after half an hour.
+// LostNodes ignores the goroutines that the official client leaves behind: it never closes
+// the connection to a node that was unavailable. If the node stays unavailable, the
+// connection dials it again and again. Otherwise, its goroutines end after half an hour.
 var LostNodes = []goleak.Option{
 	goleak.IgnoreTopFunction("google.golang.org/grpc/internal/grpcsync.(*CallbackSerializer).run"),
 	goleak.IgnoreAnyFunction("google.golang.org/grpc.(*addrConn).resetTransportAndUnlock"),

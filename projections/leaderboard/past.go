@@ -69,7 +69,7 @@ func (l *Leaderboard) standingsAt(mode string, at time.Time) (map[string]standin
 }
 
 // standingsIfNow returns the current standings if no match was rated after the time.
-// It holds the lock throughout, so that a match that is rated meanwhile cannot get
+// It holds the lock all the time, so that a match that is rated during the call cannot get
 // into them. Otherwise it returns nil and the tables to read.
 func (l *Leaderboard) standingsIfNow(mode string, at time.Time) (map[string]standing, *sql.DB) {
 	l.mu.RLock()

@@ -24,8 +24,8 @@ const (
 	byLength  = "length"
 )
 
-// TurnRange is the size of the ranges of turns in which the lengths of matches are counted:
-// 1 to 20, 21 to 40 and so on.
+// TurnRange is the number of turns in each range of match lengths: 1 to 20, 21 to 40 and so
+// on.
 const TurnRange = 20
 
 // lengthOf returns the number of the range of a number of turns, from 0.

@@ -115,8 +115,8 @@ func TestRebuildEqualsTheLiveList(t *testing.T) {
 	logtest.RequireSameText(t, want, arenatest.Dump(t, runner))
 }
 
-// Matches of one tick start in any order. The rows of a list that folded their events one
-// by one are the same as those of a rebuild, which folds all events in one batch.
+// Matches of one tick start in any order. A list that folds their events one by one has the
+// same rows as a rebuild, which folds all events in one batch.
 func TestRebuildEqualsTheListWhenMatchesStartInAnyOrder(t *testing.T) {
 	w := newFixture(t)
 	games := w.Seat(ladder.Standard, w.bots...)

@@ -96,8 +96,8 @@ func (m *Matches) Voided(id string) (mode, reason string, found bool, err error)
 }
 
 // List returns a page of matches, the most recently seated first. If the query has After,
-// the page begins with the oldest match instead. The result next is the Before or the
-// After of the next page, or "" if this is the last page. The result known is false if
+// the page lists newer matches instead, the oldest first. The result next is the Before or
+// the After of the next page, or "" if this is the last page. The result known is false if
 // Before or After is not the id of a match that has started.
 func (m *Matches) List(query Query) (page []Summary, next string, known bool, err error) {
 	q := m.queries.Load()

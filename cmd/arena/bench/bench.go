@@ -29,7 +29,7 @@ type Cmds struct {
 	Verify      command[verifyCmd]      `cmd:"" help:"Recompute matches and ladders on one core."`
 	Engine      command[engineCmd]      `cmd:"" help:"Play random games on one core."`
 	Log         command[logCmd]         `cmd:"" help:"Append, read and subscribe through the client, and compare the speed with that of the storage engine."`
-	All         command[allCmd]         `cmd:"" help:"Run the commands that have a bar, and compare their figures with it."`
+	All         command[allCmd]         `cmd:"" help:"Measure every figure that has a bar (a target), and compare the two."`
 	Start       command[startCmd]       `cmd:"" help:"Measure how long an arena takes to start, with an empty log and with many matches."`
 	Build       command[buildCmd]       `cmd:"" help:"Run make build with an empty build cache. Measure the time, and the size of the binary."`
 	Arena       command[playCmd]        `cmd:"" help:"Play many matches at once over real sockets, with one or more arenas on one node. Measure the decisions per second and the arena's share of a decision."`

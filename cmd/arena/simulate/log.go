@@ -54,9 +54,9 @@ type Log struct {
 // EventsLost is the fault that the log loses events that it has not acknowledged.
 const EventsLost = "events lost"
 
-// Lose loses the events that are not acknowledged yet, unless they are in a ladder: a
-// head may already be signed, which no arena can take back. All processes lose their
-// connections for some seconds. Lose reports whether the log has lost an event.
+// Lose loses the events that are not acknowledged yet. It keeps the events of ladders,
+// because an arena may already have signed a head that covers them. All processes lose
+// their connections for some seconds. Lose reports whether the log has lost an event.
 func (l *Log) Lose() bool {
 	ctx := context.Background()
 	l.mu.Lock()

@@ -200,8 +200,8 @@ func TestClusterLosesEvents(t *testing.T) {
 	at(1, 2)
 }
 
-// A held append waits at the leader, and is not stored before it goes on. If the leader
-// changes its state, the append goes on in the new state.
+// A held append waits at the leader, which does not store it before the release. If the
+// leader changes its state, the append continues in the new state.
 func TestClusterHoldsAnAppend(t *testing.T) {
 	c := outage.NewCluster(t, 3, outage.Brisk)
 	client := connect(t, c.NodeAddress(0))

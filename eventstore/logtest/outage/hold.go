@@ -19,13 +19,13 @@ type Held struct {
 	release   func()
 }
 
-// Release lets the append go on.
+// Release lets the append continue.
 func (h *Held) Release() { h.release() }
 
-// Hold makes the next append of an event of the given type wait at the leader, until
-// Release or until the state of this node changes. The node then answers according to
-// its new state. Only this call waits: if the client appends again, that call passes.
-// Hold replaces an earlier Hold whose append has not arrived yet.
+// Hold makes the next append of an event of the given type wait at the leader. The append
+// continues after Release, or when the state of this node changes. The node then answers
+// according to its state. Only this call waits: if the client appends again, that call
+// passes. Hold replaces an earlier Hold whose append has not arrived yet.
 func (c *Cluster) Hold(eventType string) *Held {
 	h := &Held{eventType: eventType, arrived: make(chan struct{}), released: make(chan struct{})}
 	h.Arrived, h.release = h.arrived, sync.OnceFunc(func() { close(h.released) })

@@ -6,10 +6,10 @@ import (
 	"net"
 )
 
-// merged is a gRPC connection that merges the DATA frames of each write. gRPC writes one
+// merged is a gRPC connection that merges the DATA frames of each write. gRPC writes a
 // frame for each message of a call, even if it writes many messages at once. HTTP/2 allows
-// a frame to contain any part of a call's messages. A client has work with every frame, so
-// with merged frames a read of $all takes 10 % less CPU time.
+// a frame to contain any part of a call's messages. Every frame costs the client CPU time.
+// With merged frames, a read of $all takes 10 % less.
 type merged struct {
 	net.Conn
 	buf []byte // the beginning of a frame; gRPC writes the rest before it waits

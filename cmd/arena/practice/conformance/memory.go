@@ -58,7 +58,7 @@ func (r *run) beginning(ctx context.Context, number int) *failure {
 }
 
 // judgeMemory compares the quarters of the matches. In the first one, a program still
-// grows to its usual size. A leak goes on from each later one to the next.
+// grows to its usual size. A program with a leak also grows in each later quarter.
 func (r *run) judgeMemory(samples []uint64, n int) {
 	if len(samples) < 8 {
 		r.report.skip("memory", fmt.Sprintf("only %d matches were possible, because the bot is slow", n))
