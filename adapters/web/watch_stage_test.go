@@ -50,6 +50,7 @@ type stage struct {
 	streams int             // number of streams of /live/stream that were opened
 	drop    int             // how many of the next frames the streams skip
 	passed  time.Duration   // how far the pages' clock is ahead
+	busy    bool            // the API is busy with another win probability
 	hold    func()          // called once, before the next response to a request for frames after a seq
 }
 
@@ -139,7 +140,7 @@ func (s *stage) followLog() {
 }
 
 // The method changed() wraps a handler. It counts streams. It also replaces talk, skips
-// frames and delays responses if the fields of the stage request this.
+// frames, delays responses and is busy if the fields of the stage request this.
 func (s *stage) changed(calls http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
@@ -147,6 +148,7 @@ func (s *stage) changed(calls http.Handler) http.Handler {
 		if r.URL.Path == "/live/stream" {
 			s.streams++
 		}
+		busy := s.busy && strings.HasSuffix(r.URL.Path, "/win-probability")
 		var hold func()
 		if after := r.URL.Query().Get("after"); strings.HasSuffix(r.URL.Path, "/frames") && after != "" && after != "0" {
 			hold, s.hold = s.hold, nil
@@ -154,6 +156,12 @@ func (s *stage) changed(calls http.Handler) http.Handler {
 		s.mu.Unlock()
 		if strings.HasSuffix(r.URL.Path, "/stream") {
 			w = &leaky{w, s}
+		}
+		if busy {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = w.Write([]byte(`{"status":503,"code":"busy","detail":"the arena computes the win probability of another match: try again"}`))
+			return
 		}
 		if hold != nil {
 			kept := httptest.NewRecorder()
