@@ -125,19 +125,16 @@ func (d statisticsData) Production() seatTable {
 		r.Aside = "expected"
 		return r
 	}
-	luck := d.row("Luck index", func(s stats.Seat) figure {
-		return figure{delta(s.Luck), strings.Replace(fmt.Sprintf("%d/36", s.Luck36), "-", "−", 1)}
-	})
-	luck.Aside = "exactly"
-	return d.table("production", "Cards from rolls, and how many were expected",
+	return d.table("production", "Cards from rolls, actual and expected",
 		paid("Brick", func(t stats.Totals) int { return t.Brick }),
 		paid("Lumber", func(t stats.Totals) int { return t.Lumber }),
 		paid("Wool", func(t stats.Totals) int { return t.Wool }),
 		paid("Grain", func(t stats.Totals) int { return t.Grain }),
 		paid("Ore", func(t stats.Totals) int { return t.Ore }),
 		strong(paid("All cards", stats.Totals.Sum)),
-		strong(luck),
-		d.row("Blocked by the bandit", count(func(s stats.Seat) int { return s.Blocked.Sum() })),
+		strong(d.row("Luck index", func(s stats.Seat) figure { return figure{Value: delta(s.Luck)} })),
+		d.row("Luck index in 36ths", signed(1, func(s stats.Seat) int { return s.Luck36 })),
+		d.row("Blocked by bandit", count(func(s stats.Seat) int { return s.Blocked.Sum() })),
 	)
 }
 
@@ -145,44 +142,44 @@ func (d statisticsData) Production() seatTable {
 func (d statisticsData) Cards() seatTable {
 	got := func(name string, of func(stats.Seat) int) figureRow { return d.row(name, signed(1, of)) }
 	lost := func(name string, of func(stats.Seat) int) figureRow { return d.row(name, signed(-1, of)) }
-	return d.table("cards", "Cards that each seat got and lost",
+	return d.table("cards", "Cards got and lost",
 		got("Second settlement", func(s stats.Seat) int { return s.Setup.Sum() }),
 		got("Rolls", func(s stats.Seat) int { return s.Received.Sum() }),
-		got("Stolen with the bandit", func(s stats.Seat) int { return s.Stole }),
+		got("Stolen from others", func(s stats.Seat) int { return s.Stole }),
 		got("Windfall cards", func(s stats.Seat) int { return s.Windfall }),
-		got("Own embargo cards", func(s stats.Seat) int { return s.EmbargoTook }),
+		got("Embargo cards", func(s stats.Seat) int { return s.EmbargoTook }),
 		got("Got in trades", func(s stats.Seat) int { return s.PlayerTrades.Got.Sum() + s.BankTrades.Got.Sum() }),
 		lost("Given in trades", func(s stats.Seat) int { return s.PlayerTrades.Gave.Sum() + s.BankTrades.Gave.Sum() }),
 		lost("Spent", func(s stats.Seat) int { return s.Spent }),
-		lost("Discarded after sevens", func(s stats.Seat) int { return s.Discarded }),
-		lost("Stolen by other seats", func(s stats.Seat) int { return s.Stolen }),
-		lost("Embargo cards of others", func(s stats.Seat) int { return s.EmbargoLost }),
-		strong(d.row("In the hand at the end", count(func(s stats.Seat) int { return s.CardsAtEnd }))),
+		lost("Lost to sevens", func(s stats.Seat) int { return s.Discarded }),
+		lost("Stolen by others", func(s stats.Seat) int { return s.Stolen }),
+		lost("Lost to embargoes", func(s stats.Seat) int { return s.EmbargoLost }),
+		strong(d.row("At the end", count(func(s stats.Seat) int { return s.CardsAtEnd }))),
 	)
 }
 
 // Trades counts offers, answers and trades.
 func (d statisticsData) Trades() seatTable {
-	return d.table("trades", "Trades made and refused, and their balance in cards",
-		d.row("Own offers", count(func(s stats.Seat) int { return s.PlayerTrades.Offers })),
-		d.row("Own offers that led to a trade", count(func(s stats.Seat) int { return s.PlayerTrades.Completed })),
+	return d.table("trades", "Trades made and refused",
+		d.row("Offers made", count(func(s stats.Seat) int { return s.PlayerTrades.Offers })),
+		d.row("Offers traded", count(func(s stats.Seat) int { return s.PlayerTrades.Completed })),
 		d.row("Offers accepted", count(func(s stats.Seat) int { return s.PlayerTrades.Accepted })),
 		d.row("Offers declined", count(func(s stats.Seat) int { return s.PlayerTrades.Declined })),
-		d.row("Trades with other seats", count(func(s stats.Seat) int { return s.PlayerTrades.Trades })),
-		d.row("Balance with other seats", signed(1, func(s stats.Seat) int { return s.PlayerTrades.Balance })),
-		d.row("Trades with the bank", count(func(s stats.Seat) int { return s.BankTrades.Trades })),
-		d.row("Balance with the bank", signed(1, func(s stats.Seat) int { return s.BankTrades.Balance })),
+		d.row("Trades with seats", count(func(s stats.Seat) int { return s.PlayerTrades.Trades })),
+		d.row("Balance with seats", signed(1, func(s stats.Seat) int { return s.PlayerTrades.Balance })),
+		d.row("Trades with bank", count(func(s stats.Seat) int { return s.BankTrades.Trades })),
+		d.row("Balance with bank", signed(1, func(s stats.Seat) int { return s.BankTrades.Balance })),
 	)
 }
 
 // Time shows the time that each seat used.
 func (d statisticsData) Time() seatTable {
-	return d.table("time", "Decisions, and the time used for them",
+	return d.table("time", "Time used",
 		d.row("Decisions", count(func(s stats.Seat) int { return s.Decisions })),
-		d.row("Time used", func(s stats.Seat) figure {
-			return figure{Value: fmt.Sprintf("%.1f s", float64(s.ThinkingMs)/1000)}
+		d.row("Seconds used", func(s stats.Seat) figure {
+			return figure{Value: fmt.Sprintf("%.1f", float64(s.ThinkingMs)/1000)}
 		}),
-		d.row("Mean time", func(s stats.Seat) figure { return figure{Value: millis(s.ThinkingMs / int64(max(s.Decisions, 1)))} }),
+		d.row("Mean in ms", count(func(s stats.Seat) int { return int(s.ThinkingMs) / max(s.Decisions, 1) })),
 	)
 }
 

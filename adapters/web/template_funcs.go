@@ -67,7 +67,12 @@ func funcs(a *assets) template.FuncMap {
 			}
 			return fmt.Sprintf("%d %ss", n, what)
 		},
-		"millis":    millis,
+		"millis": func(ms int64) string {
+			if ms == 0 {
+				return "under 1 ms"
+			}
+			return fmt.Sprintf("%d ms", ms)
+		},
 		"percent":   func(share float64) string { return fmt.Sprintf("%.0f", 100*share) },
 		"tenths":    func(x float64) string { return fmt.Sprintf("%.1f", x) },
 		"seatMark":  seatMark,
@@ -93,13 +98,6 @@ func funcs(a *assets) template.FuncMap {
 		"winners":      winners,
 		"shortID":      shortID,
 	}
-}
-
-func millis(ms int64) string {
-	if ms == 0 {
-		return "under 1 ms"
-	}
-	return fmt.Sprintf("%d ms", ms)
 }
 
 // marks contains the shapes of the seats: a disc, a triangle, a square, a diamond.

@@ -52,7 +52,7 @@ class WinChart extends LineChart {
   turns(n) {
     const step = [5, 10, 20, 50, 100, 200].find((s) => n / s <= 8) ?? 500;
     return this.rows.flatMap(({ turn }, i) => {
-      if (!(turn % step === 0)) return [];
+      if (turn % step !== 0) return [];
       const text = svg('text', { class: 'turn', x: this.x(i), y: 232 });
       text.textContent = turn;
       return [text];
@@ -64,7 +64,7 @@ class WinChart extends LineChart {
 function read(table) {
   return [...table.tBodies[0].rows].map((row, i) => ({
     link: row.querySelector('a'),
-    turn: i === 0 ? 0 : Number(/\d+/.exec(row.cells[0].textContent)),
+    turn: i === 0 ? 0 : Number(/\d+/.exec(row.cells[0].textContent)?.[0]), // NaN at the end
     cells: [...row.querySelectorAll('[data-wins]')].map(({ dataset }) => ({ wins: 100 * dataset.wins, error: 100 * dataset.error })),
   }));
 }
