@@ -171,7 +171,6 @@ func TestStatisticsPageOfOtherMatches(t *testing.T) {
 func TestWinProbabilityOnRequest(t *testing.T) {
 	s := newSite(t)
 	path := "/watch/" + matchID + "/statistics"
-	s.say("GET /matches/"+matchID+"/statistics", `{"matchId":"`+matchID+`","turns":2,"rolls":2,"dice":[],"seats":[{"seat":0},{"seat":1}]}`)
 	const compute = "Compute the win probability"
 	s.is(s.get(path), http.StatusOK, compute)
 	for _, c := range s.calls {
@@ -203,7 +202,6 @@ func TestWinProbabilityOnRequest(t *testing.T) {
 // The pages and the board show the same marks.
 func TestMarksOfSeats(t *testing.T) {
 	s := newSite(t)
-	s.say("GET /matches/"+matchID+"/statistics", `{"matchId":"`+matchID+`","dice":[],"seats":[{},{}]}`)
 	page := s.get("/watch/" + matchID + "/statistics")
 	art, err := os.ReadFile("static/board-art.mjs")
 	require.NoError(t, err)
