@@ -28,7 +28,7 @@ func TestPublicPages(t *testing.T) {
 			"3 matches of this bot ran out of time and were aborted. The arena has times for 2 of these matches. In those matches, the bot used 71% of the time that all bots used.",
 			"By version", "2.0 &lt;beta&gt;</bdi></th>", "not named", "version&nbsp;<bdi>2.0 &lt;beta&gt;",
 		},
-		"/watch/" + matchID + "/statistics": {"+1.4", "−0.2", "−4", "0.3", "2 turns, 4 min 0 s", "Compute the win probability"},
+		"/watch/" + matchID + "/statistics": {"&#43;1.4", "−0.3", "−4", "0.3", "2 turns, 4 min 0 s", "Compute the win probability"},
 		"/sign-in":                          {"Send me a link"},
 		"/sign-in?sent=1":                   {"Check your email"},
 		"/sign-in/confirm?token=t%3C":       {`value="t&lt;"`},

@@ -3,6 +3,7 @@ package web_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"os"
 	"regexp"
@@ -91,7 +92,7 @@ func TestStatisticsPageShowsTheNumbersOfTheAPI(t *testing.T) {
 		return strings.ReplaceAll(fmt.Sprintf(sign+"%d", n), "+-", "−")
 	}
 	cards := func(x float64) string {
-		text := strings.Replace(fmt.Sprintf("%+.1f", x), "-", "−", 1)
+		text := strings.Replace(fmt.Sprintf("%+.1f", math.Round(10*x)/10), "-", "−", 1)
 		return strings.NewReplacer("+0.0", "±0", "−0.0", "±0").Replace(text)
 	}
 	for i, seat := range of.Seats {
