@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -32,11 +33,17 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// The judges look at the whole log, without faults.
+// Some judges look at each append. The others look at the whole log at the end, without
+// faults.
 
 // each calls f with each event of a stream.
 func each[E any](s *simulation, stream string, decode func(string, []byte) (E, error), f func(eventstore.Recorded, E)) {
-	for r, err := range s.log.Store().Read(context.Background(), eventstore.StreamID(stream), 0, eventstore.ReadOptions{}) {
+	eachFrom(s, stream, 0, decode, f)
+}
+
+// eachFrom is like each, but begins at a revision.
+func eachFrom[E any](s *simulation, stream string, from eventstore.Revision, decode func(string, []byte) (E, error), f func(eventstore.Recorded, E)) {
+	for r, err := range s.log.Store().Read(context.Background(), eventstore.StreamID(stream), from, eventstore.ReadOptions{}) {
 		var e E
 		if err == nil {
 			e, err = decode(r.Type, r.Data)
@@ -66,19 +73,78 @@ type judgedMatch struct {
 	ended string // the type of the event that ended it
 }
 
-// judgeLadders checks that no bot plays two matches at a time, and that each match is
-// rated or voided once.
-func (s *simulation) judgeLadders() (all []*judgedMatch) {
+// stepJudge looks at each append: no bot plays two matches at a time, each match is rated
+// or voided once, and a match has one beginning and nothing after its end.
+type stepJudge struct {
+	mu      sync.Mutex // guards all fields
+	ladders map[string]*ladderJudge
+	ends    map[eventstore.StreamID]eventstore.Revision // by match
+}
+
+// ladderJudge is what the judge knows of a ladder. The log never loses its events.
+type ladderJudge struct {
+	next    eventstore.Revision
+	matches []*judgedMatch // in the order of their seating
+	byID    map[string]*judgedMatch
+	playing map[string]string // by bot, its match
+}
+
+// judgeStep judges an append that the log has stored.
+func (s *simulation) judgeStep(id eventstore.StreamID, first eventstore.Revision, events []eventstore.Event) {
+	s.steps.mu.Lock()
+	defer s.steps.mu.Unlock()
+	if strings.HasPrefix(string(id), match.StreamPrefix) {
+		s.judgeOrder(id, first, events)
+	}
 	for _, mode := range ladder.Modes {
-		all = append(all, s.judgeLadder(mode)...)
+		if string(id) == ladder.Stream(mode) {
+			s.judgeLadder(mode)
+		}
+	}
+}
+
+// judgeOrder judges new events of a match. If the log has lost the end of the match, the
+// revisions begin below that end.
+func (s *simulation) judgeOrder(id eventstore.StreamID, first eventstore.Revision, events []eventstore.Event) {
+	end, over := s.steps.ends[id]
+	if over && first <= end {
+		delete(s.steps.ends, id)
+		over = false
+	}
+	for i, e := range events {
+		r := first + eventstore.Revision(i)
+		if over {
+			s.failed("%s@%d: %s after the end", id, r, e.Type)
+		}
+		if begins := e.Type == (match.Started{}).EventType(); begins != (r == 0) {
+			s.failed("%s@%d: %s is at the wrong place", id, r, e.Type)
+		}
+		if e.Type == (match.GameEnded{}).EventType() || e.Type == (match.Aborted{}).EventType() {
+			s.steps.ends[id], over = r, true
+		}
+	}
+}
+
+// judgeLadders judges the new events of all ladders, and returns all matches.
+func (s *simulation) judgeLadders() (all []judgedMatch) {
+	s.steps.mu.Lock()
+	defer s.steps.mu.Unlock()
+	for _, mode := range ladder.Modes {
+		for _, m := range s.judgeLadder(mode) {
+			all = append(all, *m)
+		}
 	}
 	return all
 }
 
-func (s *simulation) judgeLadder(mode string) (all []*judgedMatch) {
-	byID, playing := map[string]*judgedMatch{}, map[string]string{}
+func (s *simulation) judgeLadder(mode string) []*judgedMatch {
+	j := s.steps.ladders[mode]
+	if j == nil {
+		j = &ladderJudge{byID: map[string]*judgedMatch{}, playing: map[string]string{}}
+		s.steps.ladders[mode] = j
+	}
 	end := func(id, how string) {
-		m := byID[id]
+		m := j.byID[id]
 		switch {
 		case m == nil:
 			s.failed("%s for match %s, which is not seated", how, id)
@@ -88,21 +154,22 @@ func (s *simulation) judgeLadder(mode string) (all []*judgedMatch) {
 		}
 		m.ended = how
 		for _, b := range m.bots {
-			delete(playing, b)
+			delete(j.playing, b)
 		}
 	}
-	each(s, ladder.Stream(mode), ladder.Decode, func(r eventstore.Recorded, e ladder.Event) {
+	eachFrom(s, ladder.Stream(mode), j.next, ladder.Decode, func(r eventstore.Recorded, e ladder.Event) {
+		j.next = r.Revision + 1
 		switch e := e.(type) {
 		case ladder.TablesSeated:
 			for _, t := range e.Tables {
 				m := &judgedMatch{id: t.MatchID, bots: t.Bots}
-				byID[m.id] = m
-				all = append(all, m)
+				j.byID[m.id] = m
+				j.matches = append(j.matches, m)
 				for _, b := range t.Bots {
-					if other := playing[b]; other != "" {
+					if other := j.playing[b]; other != "" {
 						s.failed("bot %s is seated in %s while it plays %s", b, m.id, other)
 					}
-					playing[b] = m.id
+					j.playing[b] = m.id
 				}
 			}
 		case ladder.RatingsChanged:
@@ -114,7 +181,7 @@ func (s *simulation) judgeLadder(mode string) (all []*judgedMatch) {
 			end(e.MatchID, r.Type)
 		}
 	})
-	return all
+	return j.matches
 }
 
 // judge looks for failures at the end of the history, while the arenas still run.
@@ -246,7 +313,7 @@ func mayBeActive(changes []change, at time.Time) bool {
 
 // judgeMatch checks that the match has one history, and that good bots have no strikes.
 // It returns what must stay secret while the match runs.
-func (s *simulation) judgeMatch(m *judgedMatch, bots map[string]*simulate.Bot) (secrets []string) {
+func (s *simulation) judgeMatch(m judgedMatch, bots map[string]*simulate.Bot) (secrets []string) {
 	var seats []match.Seat
 	begun, over := 0, 0
 	strike := func(seat int, r eventstore.Recorded) {
@@ -295,7 +362,7 @@ func (s *simulation) judgeSightings(secrets []string) {
 }
 
 // judgeAudit lets the auditor recompute the ladder and each match.
-func (s *simulation) judgeAudit(ctx context.Context, matches []*judgedMatch) {
+func (s *simulation) judgeAudit(ctx context.Context, matches []judgedMatch) {
 	platform := ""
 	each(s, domain.KeysStream, domain.DecodeKeys, func(_ eventstore.Recorded, e domain.Event) {
 		if e, ok := e.(domain.PlatformKeyPublished); ok {

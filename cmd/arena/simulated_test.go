@@ -48,11 +48,13 @@ type simulation struct {
 	bots    map[string]*simulate.Bot // by name
 	relay   *drandtest.Relay         // of the beacon; nil without a beacon
 	listens bool                     // whether the owners listen to their events
+	steps   stepJudge
 
 	mu       sync.Mutex // guards the fields below, and the fields of hosts and processes that say so
 	started  []*simulatedProcess
 	trap     *crashPoint // the next crash, or nil
 	failures []string
+	trace    []string // the steps before the first failure
 	seen     []sighting
 	frames   map[string]streamRecord // by match, the last frame that somebody saw
 }
@@ -86,6 +88,8 @@ func simulateSeed(t *testing.T, seed uint64, planted simulate.Planted) (r result
 		uuid.SetRand(rand.Reader)
 		defer func() { rand.Reader = reader; uuid.SetRand(reader) }()
 		s := &simulation{t: t, world: w, log: simulate.NewLog(w), network: simulate.NewNetwork(w), root: root, bots: map[string]*simulate.Bot{}, frames: map[string]streamRecord{}}
+		s.steps.ladders, s.steps.ends = map[string]*ladderJudge{}, map[eventstore.StreamID]eventstore.Revision{}
+		s.log.Stored = s.judgeStep
 		s.network.Sent = s.sent
 		playing.Store(s)
 		defer playing.Store(nil)
@@ -102,9 +106,7 @@ func simulateSeed(t *testing.T, seed uint64, planted simulate.Planted) (r result
 		r.Faults, r.Age = w.Faults(), w.Age()
 		r.Hash, r.Events = s.hash()
 		r.Matches = len(s.judgeLadders())
-		if r.Failures = s.failures; len(r.Failures) > 0 {
-			r.Trace = w.Trace(60)
-		}
+		r.Failures, r.Trace = s.failures, s.trace
 	})
 	return r
 }
@@ -128,6 +130,9 @@ func (s *simulation) fail(format string, args ...any) {
 	}
 	s.failures = append(s.failures, text)
 	s.world.Step("FAILURE: %s", text)
+	if s.trace == nil {
+		s.trace = s.world.Trace(60)
+	}
 }
 
 // failed is like fail, for callers without the lock.

@@ -12,30 +12,34 @@ const maxEnds = 1024
 // channel is the stream of records of all matches of a mode, or of all modes, in
 // the order of the log. The hub's lock guards all fields.
 type channel struct {
-	feed   feed
+	feed   feed[lazy]
 	newest map[string]numbered // the newest frame of each running match, by match id
 	ends   []numbered          // oldest first
 	lost   uint64              // end records with a lower number may have been dropped
 	moved  signal              // signals each record
 }
 
+// lazy returns a record. The first call encodes it, so that a channel without readers
+// costs little.
+type lazy func() []byte
+
 type numbered struct {
 	at     uint64
-	record []byte
+	record lazy
 }
 
 func newChannel() *channel {
 	return &channel{newest: map[string]numbered{}, moved: signal{make(chan struct{})}}
 }
 
-func (c *channel) add(record []byte) numbered {
+func (c *channel) add(record lazy) numbered {
 	at := c.feed.end()
 	c.feed.add(record)
 	c.moved.wake()
 	return numbered{at, record}
 }
 
-func (c *channel) addFrame(matchID string, record []byte) { c.newest[matchID] = c.add(record) }
+func (c *channel) addFrame(matchID string, record lazy) { c.newest[matchID] = c.add(record) }
 
 // addEnd removes a match. If record is not nil, readers get it as the match's
 // last record.
@@ -44,7 +48,7 @@ func (c *channel) addEnd(matchID string, record []byte) {
 	if record == nil {
 		return
 	}
-	end := c.add(record)
+	end := c.add(func() []byte { return record })
 	if len(c.ends) == maxEnds {
 		c.lost = c.ends[maxEnds/2-1].at + 1
 		c.ends = append(make([]numbered, 0, maxEnds), c.ends[maxEnds/2:]...)
@@ -55,7 +59,7 @@ func (c *channel) addEnd(matchID string, record []byte) {
 // The method since() returns the records for a slow reader that next needs record n. These
 // are the end records from number n on, and the newest frame of each match if its number
 // is n or higher. It returns false if some of these end records may have been dropped.
-func (c *channel) since(n uint64) ([][]byte, bool) {
+func (c *channel) since(n uint64) ([]lazy, bool) {
 	if n < c.lost {
 		return nil, false
 	}
@@ -75,11 +79,20 @@ func (c *channel) frames(n uint64) []numbered {
 	return list
 }
 
-func inOrder(list []numbered) [][]byte {
+func inOrder(list []numbered) []lazy {
 	slices.SortFunc(list, func(a, b numbered) int { return cmp.Compare(a.at, b.at) })
-	records := make([][]byte, len(list))
+	records := make([]lazy, len(list))
 	for i, r := range list {
 		records[i] = r.record
+	}
+	return records
+}
+
+// encode returns the encoded records.
+func encode(list []lazy) [][]byte {
+	records := make([][]byte, len(list))
+	for i, record := range list {
+		records[i] = record()
 	}
 	return records
 }

@@ -7,47 +7,56 @@ import (
 	"sync"
 )
 
-// blockSize is the number of records that are compressed together. The newest
-// records (between one and two blocks) stay uncompressed.
+// blockSize is the number of records that leave a feed together. A feed holds between
+// one and two blocks.
 const blockSize = 32
 
-// feed is a sequence of records, numbered from 1. If keepAll is set, older
-// records are compressed; otherwise, they are dropped. The frames of a match are
-// similar, so compression saves about 95% of their size.
-type feed struct {
-	keepAll bool
-	packed  [][]byte // compressed blocks of blockSize records, starting with record 1
-	older   uint64   // the number of compressed or dropped records
-	newest  [][]byte
+// feed holds the newest records of a sequence. The records are numbered from 1.
+type feed[T any] struct {
+	older  uint64 // the number of records that are no longer in newest
+	newest []T
 }
 
-// The method first() returns the number of the first uncompressed record, and end()
+// The method first() returns the number of the oldest record in the feed, and end()
 // returns the number of the next record.
-func (f *feed) first() uint64 { return 1 + f.older }
-func (f *feed) end() uint64   { return f.first() + uint64(len(f.newest)) }
+func (f *feed[T]) first() uint64 { return 1 + f.older }
+func (f *feed[T]) end() uint64   { return f.first() + uint64(len(f.newest)) }
 
-func (f *feed) add(record []byte) {
+// add adds a record. If the feed is full, add removes the oldest block and returns it.
+func (f *feed[T]) add(record T) (removed []T) {
 	if len(f.newest) == 2*blockSize {
-		if f.keepAll {
-			f.packed = append(f.packed, pack(f.newest[:blockSize]))
-		}
+		removed = f.newest[:blockSize]
 		f.older += blockSize
 		// Readers may still use parts of the old array, so it must not change.
-		f.newest = append(make([][]byte, 0, 2*blockSize), f.newest[blockSize:]...)
+		f.newest = append(make([]T, 0, 2*blockSize), f.newest[blockSize:]...)
 	}
 	f.newest = append(f.newest, record)
+	return removed
 }
 
-// The method from() returns the uncompressed records, starting with number n. n must be
+// The method from() returns the records in the feed, starting with number n. n must be
 // at least f.first().
-func (f *feed) from(n uint64) [][]byte {
+func (f *feed[T]) from(n uint64) []T {
 	return f.newest[n-f.first() : len(f.newest) : len(f.newest)]
 }
 
+// history is a feed that keeps all records. It compresses the older ones. The frames
+// of a match are similar, so compression saves about 95% of their size.
+type history struct {
+	feed[[]byte]
+	packed [][]byte // compressed blocks of blockSize records, starting with record 1
+}
+
+func (h *history) add(record []byte) {
+	if block := h.feed.add(record); block != nil {
+		h.packed = append(h.packed, pack(block))
+	}
+}
+
 // block returns the compressed block that contains record n, and the record's offset in
-// the block. n must be less than f.first().
-func (f *feed) block(n uint64) (packed []byte, offset int) {
-	return f.packed[(n-1)/blockSize], int((n - 1) % blockSize)
+// the block. n must be less than h.first().
+func (h *history) block(n uint64) (packed []byte, offset int) {
+	return h.packed[(n-1)/blockSize], int((n - 1) % blockSize)
 }
 
 var separator = []byte("\n\n")

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -247,7 +248,8 @@ func (h *Hub) publish(m *running, f *encodedFrame) {
 // announce appends a match's newest frame to the channels. The caller must hold
 // mu.
 func (h *Hub) announce(m *running) {
-	frame := recordWithMatchID(m.id, m.latest.json)
+	id, json := m.id, m.latest.json
+	frame := sync.OnceValue(func() []byte { return recordWithMatchID(id, json) })
 	h.channels[m.summary.Mode].addFrame(m.id, frame)
 	h.channels[""].addFrame(m.id, frame)
 }

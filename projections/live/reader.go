@@ -72,6 +72,13 @@ func (r *Reader) Take() (records [][]byte, more <-chan struct{}, ended bool) {
 
 // takeAll implements Take for a reader of a channel.
 func (r *Reader) takeAll() (records [][]byte, more <-chan struct{}, ended bool) {
+	list, more, ended := r.takeLazy()
+	return encode(list), more, ended
+}
+
+// takeLazy is like takeAll, but does not encode the records. So the hub's lock is not
+// held while they are encoded.
+func (r *Reader) takeLazy() (records []lazy, more <-chan struct{}, ended bool) {
 	r.hub.mu.RLock()
 	defer r.hub.mu.RUnlock()
 	c := r.channel

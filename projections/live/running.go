@@ -24,7 +24,7 @@ type running struct {
 	summary matches.Summary
 	commits seed.Seed // the commitment to the match's server seed
 	began   eventstore.Position
-	frames  feed          // the match's own records, by seq
+	frames  history       // the match's own records, by seq
 	latest  *encodedFrame // nil before the first frame
 	end     []byte        // the last record; nil until the match has ended
 	closed  bool          // no more records will come
@@ -40,12 +40,12 @@ func (s *signal) wake() {
 }
 
 func newRunning(id string) *running {
-	return &running{id: id, frames: feed{keepAll: true}, moved: signal{make(chan struct{})}}
+	return &running{id: id, moved: signal{make(chan struct{})}}
 }
 
 type encodedFrame struct {
-	seq    int
-	json   []byte
+	record []byte // of the match's own stream
+	json   []byte // a part of record
 	turn   int
 	scores []int
 }
@@ -74,9 +74,13 @@ func (m *running) fold(r eventstore.Recorded) (*encodedFrame, error) {
 		return nil, nil
 	}
 	f := m.spectator.Frame(e, meta.At, false)
-	encoded := f.AppendJSON(make([]byte, 0, m.size+128))
-	m.size = len(encoded)
-	return &encodedFrame{f.Seq, encoded, f.Turn, f.Scores}, nil
+	record := begin("frame", f.Seq, m.size+64)
+	start := len(record)
+	record = f.AppendJSON(record)
+	end := len(record)
+	m.size = end - start
+	record = append(record, separator...)
+	return &encodedFrame{record, record[start:end:end], f.Turn, f.Scores}, nil
 }
 
 // begin sets the fields that the MatchStarted event determines. The match is
@@ -97,7 +101,7 @@ func (m *running) begin(e match.Started, at eventstore.Position, when time.Time)
 // show adds a frame as the newest frame. If the match is already visible, the
 // caller must hold the hub's lock.
 func (m *running) show(f *encodedFrame) {
-	m.frames.add(Record("frame", f.seq, f.json))
+	m.frames.add(f.record)
 	m.latest = f
 	m.moved.wake()
 }

@@ -48,6 +48,9 @@ func (c *Client) Append(ctx context.Context, id eventstore.StreamID, expected ev
 					c.world.Step("%s: %s %s", id, e.Data, e.Metadata)
 				}
 			}
+			if c.log.Stored != nil {
+				c.log.Stored(id, appended.Revision-eventstore.Revision(len(events)-1), events)
+			}
 		} else {
 			c.world.Step("%s fails to append %s to %s: %v", c.process, types(events), id, err)
 		}

@@ -40,6 +40,10 @@ type Log struct {
 	world *World
 	store *memory.Log
 
+	// Stored is called after each append that the log has stored. Set it before the
+	// history begins.
+	Stored func(id eventstore.StreamID, first eventstore.Revision, events []eventstore.Event)
+
 	mu        sync.Mutex // guards the fields below
 	acked     []Acked
 	confirmed eventstore.Position // of the last acknowledged event
