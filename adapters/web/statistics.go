@@ -11,6 +11,10 @@ import (
 	"hexarena/domain/stats"
 )
 
+// statisticsCalls is the number of additional calls that a page with the statistics of a
+// match counts as. It reads all events of the match twice.
+const statisticsCalls = 4
+
 // statisticsData is the data of statistics.html.
 type statisticsData struct {
 	matchRecord
@@ -23,9 +27,13 @@ type statisticsData struct {
 // win probability. That call may start an expensive computation, so it counts against the
 // reader's limits like the reader's own call.
 func (p *pageRequest) statistics() error {
+	if err := p.heavy(statisticsCalls); err != nil {
+		return err
+	}
 	d := statisticsData{matchRecord: p.matchRecord()}
 	path := "/matches/" + url.PathEscape(p.r.PathValue("id"))
 	p.read(path+"/statistics", &d.Stats)
+	p.giveUpTurn() // the win probability has a turn of its own
 	if p.err == nil && p.r.URL.Query().Get("probability") == "1" {
 		var wins rest.WinProbability
 		switch err := p.send(http.MethodGet, path+"/win-probability", nil, &wins); {

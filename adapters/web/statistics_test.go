@@ -174,6 +174,7 @@ func TestWinProbabilityOnRequest(t *testing.T) {
 	path := "/watch/" + matchID + "/statistics"
 	const compute = "Compute the win probability"
 	s.is(s.get(path), http.StatusOK, compute)
+	require.Equal(t, 5, s.counted, "the page counts as")
 	for _, c := range s.calls {
 		require.False(t, c.Counted, c.Target)
 	}
@@ -187,6 +188,7 @@ func TestWinProbabilityOnRequest(t *testing.T) {
 		{"turn":0,"seq":1,"wins":[0.5,0.5],"error":[0.035,0.035]},{"turn":1,"seq":9,"wins":[0.755,0.245],"error":[0.03,0.03]},{"turn":1,"seq":30,"wins":[1,0],"error":[0,0]}]}`)
 	s.calls = nil
 	page := s.get(path + "?probability=1")
+	require.Zero(t, s.turns, "the page gives up its turn")
 	s.is(page, http.StatusOK, "200 times", `<a href="/watch/`+matchID+`#1">Setup</a>`, `<a href="/watch/`+matchID+`#10">Turn 1</a>`, `<a href="/watch/`+matchID+`#30">End</a>`)
 	require.Equal(t, []string{"76 ± 3", "24 ± 3"}, tables(t, page.text)[""]["Turn 1"])
 	counted := 0
