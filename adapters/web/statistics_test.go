@@ -246,6 +246,9 @@ func TestWinProbabilityGraphLeadsToTurns(t *testing.T) {
 		if (%t) chart.dispatchEvent(new MouseEvent('click', at));
 		return told;
 	})()`
+	for _, seat := range g.State.Started.Seats {
+		require.Contains(t, p.text("#win-probability figcaption"), seat.BotName)
+	}
 	turn := turns / 2
 	told := eval[string](p, fmt.Sprintf(at, turn, turns+1, true))
 	require.Regexp(t, fmt.Sprintf(`^Turn %d\n\s*\d+%% ± \d+\n`, turn), told)

@@ -69,6 +69,18 @@ function read(table) {
   }));
 }
 
+// legend names the seats, as in the header of the table.
+function legend(table) {
+  const list = element('figcaption');
+  for (const seat of table.tHead.querySelectorAll('th')) {
+    const item = element('span');
+    item.append(...seat.cloneNode(true).childNodes);
+    list.append(item);
+  }
+  list.append(element('span', '', 'Bands: ± one standard error'));
+  return list;
+}
+
 function draw(section) {
   const table = section.querySelector('table');
   if (!table) return;
@@ -86,7 +98,7 @@ function draw(section) {
   hint.watch(chart.element, (x, width) => chart.indexAt(x, width), (i) => rows[i].link.click());
   chart.element.addEventListener('pointermove', () => chart.mark(hint.at));
   const figure = element('figure', 'win-graph');
-  figure.append(chart.element);
+  figure.append(chart.element, legend(table));
   const details = section.querySelector('details');
   details.before(figure);
   details.open = false;
