@@ -42,7 +42,11 @@ func newTrialArena(t *testing.T) *trialArena {
 	s.start()
 	peer := newTestArena(t, "--no-play", "--secrets", filepath.Join(s.data, "secrets.json"), "--mail", "file:"+filepath.Join(s.data, "mail"), "--eventstore", s.log())
 	peer.start()
-	return &trialArena{s, peer, s.owner()}
+	a := &trialArena{s, peer, s.owner()}
+	eventually(t, "the second process knows the owner's key", func() bool {
+		return a.atPeer().Call(t.Context(), http.MethodGet, "/me", nil, nil) == nil
+	})
+	return a
 }
 
 // log returns the connection string of the embedded node.

@@ -3,6 +3,7 @@ package esdb
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -68,7 +69,10 @@ func (l *Log) OnLoss(f func()) {
 	l.known.onLoss = append(l.known.onLoss, f)
 }
 
-var errMissing = errors.New("the node does not have an event that this process knows")
+var (
+	errMissing   = errors.New("the node does not have an event that this process knows")
+	errUnchecked = errors.New("the node does not show whether it has an event that this process knows")
+)
 
 // checkLog probes the server of a new generation. It returns errMissing while the newest
 // known event may be lost.
@@ -80,10 +84,13 @@ func (l *Log) checkLog(ctx context.Context, c *es.Client) error {
 		return l.probe(ctx, c)
 	}
 	there, err := newest.in(readsOf(ctx, c))
-	if err != nil {
-		return err
+	switch {
+	case err == nil:
+		return l.judge(there)
+	case definite(err): // no call may begin before the event is checked
+		return fmt.Errorf("%w: %s", errUnchecked, describe(err))
 	}
-	return l.judge(there)
+	return err
 }
 
 // judge decides whether events are lost.
@@ -169,22 +176,25 @@ func (e seen) in(log reads) (bool, error) {
 	case err == nil && events[0].Position == e.position:
 		return events[0].ID == e.id, nil
 	case err == nil:
-		return e.scavenged(log)
+		return e.inStream(log)
+	case code(err) == es.ErrorCodeNotLeader, code(err) == es.ErrorCodeConnectionClosed:
+		return false, err
 	}
 	switch status.Code(err) {
 	case codes.InvalidArgument, codes.OutOfRange: // no event begins at this position
 		return false, nil
 	case codes.Internal, codes.Unknown, codes.FailedPrecondition, codes.DataLoss:
-		return e.amongNewest(log, err)
+		return e.amongNewest(log)
 	}
 	return false, err
 }
 
-// scavenged reports whether a scavenge has removed the event, because the read at its
-// position returned a later event. If the event is lost, that happens too: a new leader
-// begins with a record of its own, which no read returns, and other events follow. In
-// that case, the event's stream has another event at its revision, or it ends before it.
-func (e seen) scavenged(log reads) (bool, error) {
+// inStream looks for an event in its stream, because a read of $all does not decide. If
+// the read at the event's position returned a later event, a scavenge has removed the
+// event, or it is lost: a new leader begins with a record of its own, which no read
+// returns. If the event is lost, its stream has another event at its revision, or ends
+// before it.
+func (e seen) inStream(log reads) (bool, error) {
 	events, err := log.next(e.stream, e.revision)
 	switch {
 	case errors.Is(err, eventstore.ErrStreamDeleted):
@@ -200,13 +210,12 @@ func (e seen) scavenged(log reads) (bool, error) {
 }
 
 // amongNewest looks for an event among the newest events of a log, because the read at
-// the event's position failed with err. That error may mean that no event is at this
-// position, but also that the server has another problem. A problem is no loss, even if
-// it lasts. So amongNewest returns false only if it has read the events on both sides of
-// the position, or if the log ends before it. If it cannot tell, it returns err.
-func (e seen) amongNewest(log reads, err error) (bool, error) {
-	newest, failed := log.all(es.Backwards, es.End{}, scanned)
-	if failed != nil {
+// the event's position failed. That error may mean that no event is at this position,
+// but also that the server has another problem. A problem is no loss, even if it lasts.
+// If the newest events do not decide, the event's stream does.
+func (e seen) amongNewest(log reads) (bool, error) {
+	newest, err := log.all(es.Backwards, es.End{}, scanned)
+	if err != nil {
 		return false, err
 	}
 	for _, r := range newest {
@@ -214,11 +223,11 @@ func (e seen) amongNewest(log reads, err error) (bool, error) {
 			return r.ID == e.id, nil
 		}
 		if r.Position < e.position {
-			return false, nil
+			return e.inStream(log)
 		}
 	}
 	if len(newest) < scanned { // this is the whole log
 		return false, nil
 	}
-	return false, err
+	return e.inStream(log)
 }

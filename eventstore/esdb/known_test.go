@@ -56,7 +56,9 @@ func TestOnlyAMissingEventIsALoss(t *testing.T) {
 		"an internal error, and none is there":     {err: failure(codes.Internal), newest: []eventstore.Recorded{other(30), other(19)}},
 		"an internal error, and the log ends":      {err: failure(codes.FailedPrecondition), newest: []eventstore.Recorded{other(10)}},
 		"an internal error, and the log is empty":  {err: failure(codes.Internal)},
-		"an internal error, and too many are new":  {err: failure(codes.Internal), newest: many, fails: true},
+		"too many are new, and its stream has it":  {err: failure(codes.Internal), newest: many, stream: []eventstore.Recorded{{Event: eventstore.Event{ID: known.id}, Revision: 7}}, holds: true},
+		"too many are new, and its stream ends":    {err: failure(codes.Internal), newest: many},
+		"a scavenge removed it, and a read fails":  {err: failure(codes.Unknown), newest: []eventstore.Recorded{other(30), other(19)}, stream: inStream(9), holds: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			there, err := known.in(reads{

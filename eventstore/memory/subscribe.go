@@ -70,6 +70,7 @@ func (l *Log) since(s *subscription, wait bool) ([]eventstore.Recorded, error) {
 	if l.examined(s.next, s.losses) {
 		return nil, fmt.Errorf("subscribe to $all: %w", eventstore.ErrEventsLost)
 	}
+	s.losses = len(l.losses)
 	events := l.events[s.next:]
 	if len(events) == 0 && wait {
 		s.woken = make(chan struct{})
@@ -111,7 +112,7 @@ func (l *Log) wakeAll() {
 type subscription struct {
 	filter   eventstore.Filter
 	next     int                 // index of the first event that the subscription has not examined
-	losses   int                 // how often the log had lost events at the start
+	losses   int                 // how often the log had lost events when the subscription last looked
 	examined eventstore.Position // the subscription has examined all events up to this position
 	skipped  int                 // events that the filter left out since the last message
 	woken    chan struct{}       // closed to end a wait

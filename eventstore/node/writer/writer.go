@@ -300,6 +300,7 @@ func (w *Writer) finish(g *group) {
 	w.stored.Add(uint64(len(g.records)))
 	for _, a := range g.answers {
 		a.to.Slot.Leave()
+		a.to.Events = nil // a caller may keep the append for longer than it has its slot
 		a.to.done <- a.outcome
 	}
 }
