@@ -94,7 +94,7 @@ func (p *pageRequest) get(path string, into any) error {
 	return p.call(p.server.Reads, http.MethodGet, path, nil, into)
 }
 
-// send makes the API call for a form. The parameters body and into may be nil. The call
+// send makes the API call for a form, or a call that may be expensive. The parameters body and into may be nil. The call
 // counts against the reader's rate limits. If the API rejects the call, the error is a
 // *Refusal.
 func (p *pageRequest) send(method, path string, body, into any) error {

@@ -28,12 +28,13 @@ func TestPublicPages(t *testing.T) {
 			"3 matches of this bot ran out of time and were aborted. The arena has times for 2 of these matches. In those matches, the bot used 71% of the time that all bots used.",
 			"By version", "2.0 &lt;beta&gt;</bdi></th>", "not named", "version&nbsp;<bdi>2.0 &lt;beta&gt;",
 		},
-		"/sign-in":                    {"Send me a link"},
-		"/sign-in?sent=1":             {"Check your email"},
-		"/sign-in/confirm?token=t%3C": {`value="t&lt;"`},
-		"/changelog":                  {"<h1", "Changelog"},
-		"/docs/rules":                 {"The rules", "The vertices 0 to 53", `id="the-board"`},
-		"/docs/quickstart":            {"npx tsx bot.ts"},
+		"/watch/" + matchID + "/statistics": {"&#43;1.4", "−0.3", "−4", "0.3", "2 turns, 4 min 0 s", "Compute the win probability"},
+		"/sign-in":                          {"Send me a link"},
+		"/sign-in?sent=1":                   {"Check your email"},
+		"/sign-in/confirm?token=t%3C":       {`value="t&lt;"`},
+		"/changelog":                        {"<h1", "Changelog"},
+		"/docs/rules":                       {"The rules", "The vertices 0 to 53", `id="the-board"`},
+		"/docs/quickstart":                  {"npx tsx bot.ts"},
 	} {
 		s.is(s.get(path), http.StatusOK, holds...)
 		s.is(s.get(path, signedIn), http.StatusOK, holds...)
@@ -446,7 +447,7 @@ func TestChosenNamesAreEscaped(t *testing.T) {
 	for _, path := range []string{
 		"/", "/ladder/standard", "/ladder/standard?q=" + strings.NewReplacer("<", "%3C", ">", "%3E", " ", "+").Replace("<img src=x onerror=alert(1)>"),
 		"/games", "/@ada", "/bot/" + botID + "/against/" + rivalID, "/bot/" + botID + "/live",
-		"/bot/" + botID, "/dashboard", "/dashboard/bots/" + botID, "/dashboard/keys", "/bot/" + botID + "/log/" + matchID,
+		"/bot/" + botID, "/dashboard", "/dashboard/bots/" + botID, "/dashboard/keys", "/bot/" + botID + "/log/" + matchID, "/watch/" + matchID + "/statistics",
 	} {
 		pages[path] = s.get(path, signedIn)
 	}

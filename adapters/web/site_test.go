@@ -73,6 +73,8 @@ func newSite(t *testing.T) *site {
 		"GET /matches/" + matchID: strings.TrimSuffix(matchJSON, "}") + `,"replay":[
 			{"seq":3,"kind":"action","seat":0,"data":{"elapsedMs":41}},{"seq":4,"kind":"action","seat":1,"data":{"elapsedMs":7}},
 			{"seq":5,"kind":"action","seat":0,"data":{"elapsedMs":null}}]}`,
+		"GET /matches/" + matchID + "/statistics": `{"matchId":"` + matchID + `","turns":2,"rolls":2,"dice":[{"total":7,"count":2,"expected36":12}],"seats":[
+			{"seat":0,"luck36":51,"luck":1.4167,"discarded":4},{"seat":1,"luck36":-9,"luck":-0.25}]}`,
 		"GET /bots/" + botID + "/matches/" + matchID + "/decisions": `{"decisions":[
 			{"id":1,"seq":3,"kind":"setup","outcome":"played","elapsedMs":41,"played":{"settlement":4,"road":7},"request":{"deadlineMs":4750,"view":{}}},
 			{"id":7,"seq":44,"kind":"turn","outcome":"illegal","elapsedMs":3,"reason":"distance_rule","message":"vertex 14 is next to the town on 9",

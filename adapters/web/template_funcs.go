@@ -73,6 +73,9 @@ func funcs(a *assets) template.FuncMap {
 			}
 			return fmt.Sprintf("%d ms", ms)
 		},
+		"percent":   func(share float64) string { return fmt.Sprintf("%.0f", 100*share) },
+		"tenths":    func(x float64) string { return fmt.Sprintf("%.1f", x) },
+		"seatMark":  seatMark,
 		"delta":     delta,
 		"length":    length,
 		"matchRows": matchRows,
@@ -95,6 +98,19 @@ func funcs(a *assets) template.FuncMap {
 		"winners":      winners,
 		"shortID":      shortID,
 	}
+}
+
+// marks contains the shapes of the seats: a disc, a triangle, a square, a diamond.
+// static/board-art.mjs has the same shapes.
+var marks = [...]string{"M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0", "M0-6 6 5H-6z", "M-4.6-4.6h9.2v9.2h-9.2z", "M0-6.4 6.4 0 0 6.4-6.4 0z"}
+
+// seatMark returns the picture of a seat's mark. Unlike the marks on the board, it needs no
+// script.
+func seatMark(seat int) template.HTML {
+	if seat < 0 || seat >= len(marks) {
+		return ""
+	}
+	return template.HTML(fmt.Sprintf(`<svg viewBox="-8 -8 16 16" class="mark seat-%d" aria-hidden="true"><path d="%s"/></svg>`, seat, marks[seat]))
 }
 
 // fieldView is one field of a form, for the templates "fault" and "fault-attributes".

@@ -18,14 +18,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/adapters/api"
+	"hexarena/adapters/rest"
 	"hexarena/adapters/web"
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
+	"hexarena/domain/stats"
 	"hexarena/eventstore"
 	"hexarena/eventstore/memory"
 	"hexarena/projections"
 	"hexarena/projections/accounts"
 	"hexarena/projections/arenatest"
+	"hexarena/projections/frames"
 	"hexarena/projections/live"
 	"hexarena/projections/matches"
 	"hexarena/projections/signedlog"
@@ -50,6 +53,7 @@ type stage struct {
 	streams int             // number of streams of /live/stream that were opened
 	drop    int             // how many of the next frames the streams skip
 	passed  time.Duration   // how far the pages' clock is ahead
+	busy    bool            // the API computes another win probability
 	hold    func()          // called once, before the next response to a request for frames after a seq
 }
 
@@ -139,7 +143,8 @@ func (s *stage) followLog() {
 }
 
 // The method changed() wraps a handler. It counts streams. It also replaces talk, skips
-// frames and delays responses if the fields of the stage request this.
+// frames and delays responses if the fields of the stage request this. It computes win
+// probabilities itself.
 func (s *stage) changed(calls http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
@@ -147,6 +152,7 @@ func (s *stage) changed(calls http.Handler) http.Handler {
 		if r.URL.Path == "/live/stream" {
 			s.streams++
 		}
+		busy := s.busy
 		var hold func()
 		if after := r.URL.Query().Get("after"); strings.HasSuffix(r.URL.Path, "/frames") && after != "" && after != "0" {
 			hold, s.hold = s.hold, nil
@@ -154,6 +160,10 @@ func (s *stage) changed(calls http.Handler) http.Handler {
 		s.mu.Unlock()
 		if strings.HasSuffix(r.URL.Path, "/stream") {
 			w = &leaky{w, s}
+		}
+		if id, ok := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/matches/"), "/win-probability"); ok {
+			s.winProbability(w, id, busy)
+			return
 		}
 		if hold != nil {
 			kept := httptest.NewRecorder()
@@ -188,6 +198,29 @@ func (s *stage) changed(calls http.Handler) http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(body)
 	})
+}
+
+// winProbability responds like the API, but with few play-outs, because the race detector
+// makes them slow.
+func (s *stage) winProbability(w http.ResponseWriter, id string, busy bool) {
+	if busy {
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte(`{"status":503,"code":"busy","detail":"the arena computes the win probability of another match: try again"}`))
+		return
+	}
+	answer := rest.WinProbability{MatchID: id, Playouts: 5}
+	h, err := frames.Read(context.Background(), s.log, id)
+	if err == nil {
+		m := match.Evolve(match.New(h.Proof.ServerSeed), h.Started)
+		answer.Outlooks, err = stats.WinProbability(m, h.Events, answer.Playouts, func() error { return nil })
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(answer)
 }
 
 // The type leaky is a response writer for a stream that skips frames.

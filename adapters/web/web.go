@@ -144,6 +144,7 @@ func (s *Server) register() {
 		s.handle("/watch/top/"+mode, page{get: func(p *pageRequest) error { return p.watchTop(mode) }})
 	}
 	s.handle("/watch/{id}", page{get: (*pageRequest).watch})
+	s.handle("/watch/{id}/statistics", page{get: (*pageRequest).statistics})
 	s.handle("/watch/{id}/next/{bot}", page{get: (*pageRequest).nextMatch})
 	s.handle("/watch/{id}/previous/{bot}", page{get: (*pageRequest).previousMatch})
 	s.handle("/watch/{id}/preview.png", page{get: (*pageRequest).preview})

@@ -188,6 +188,7 @@ func pagesOf(s *testArena, botID string) []struct{ name, path string } {
 	return []struct{ name, path string }{
 		{"games", "/games"}, {"games-filtered", "/games?status=completed&from=2026-01-01&bot=" + botID + "&rival=" + rival}, {"games-unknown", "/games?bot=nobody"},
 		{"owner", "/@ada"}, {"against", "/bot/" + botID + "/against/" + rival}, {"waiting", "/watch/top/parley"}, {"kiosk", "/watch/" + seen.ID + "?kiosk=1"},
+		{"embed", "/watch/" + seen.ID + "?embed=1"}, {"match-statistics", "/watch/" + seen.ID + "/statistics"}, {"win-probability", "/watch/" + seen.ID + "/statistics?probability=1"},
 		{"home", "/"}, {"ladder", "/ladder/standard"}, {"ladder-empty", "/ladder/parley"}, {"bot", "/bot/" + botID}, {"watch", "/watch/" + seen.ID},
 		{"sign-in", "/sign-in"}, {"sent", "/sign-in?sent=1"}, {"confirm", "/sign-in/confirm?token=x"},
 		{"dashboard", "/dashboard"}, {"bot-manage", "/dashboard/bots/" + botID}, {"log", "/bot/" + botID + "/log/" + seen.ID},
@@ -217,6 +218,7 @@ func TestEveryPageIsSoundInABrowser(t *testing.T) {
 		weight := b.bytes()
 		t.Logf("%-14s %6.1f KB", p.name, float64(weight)/1024)
 		require.Less(t, weight, maxWeight, p.path)
+		b.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("main details").forEach((d) => { d.open = true }); void 0`))
 		b.examine(p.name, judge)
 		require.Empty(t, b.complaints("404"), p.path)
 	}
@@ -225,10 +227,13 @@ func TestEveryPageIsSoundInABrowser(t *testing.T) {
 }
 
 // examine requires that the current page fits on a phone, that the links of its menu stay
-// whole, and that axe-core, the script judge, finds no serious problem in either theme. It then writes screenshots, if they
-// are wanted.
+// whole, and that axe-core, the script judge, finds no serious problem in either theme. It
+// waits until scripts have drawn the boards. It then writes screenshots, if they are wanted.
 func (b *tab) examine(name, judge string) {
 	b.t.Helper()
+	for _, unfinished := range []string{".watch:not(.ready)", ".refused [data-position]:not(:has(.hx-island))"} {
+		b.do(chromedp.WaitNotPresent(chromedp.CSS(unfinished)))
+	}
 	b.as(768, "light")
 	b.do(chromedp.Evaluate[chromedp.Void](judge + "; void 0"))
 	b.judge(name+", light", "undefined")

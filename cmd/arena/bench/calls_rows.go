@@ -228,6 +228,7 @@ func (b *callsBench) pages() []callRow {
 		{what: "GET /bot/{id} (page), a long history", path: fixed("/bot/" + bot)},
 		{what: "GET /watch/{id} (page), running", path: fixed("/watch/" + running)},
 		{what: "GET /watch/{id} (page), ended", path: func(i int) string { return "/watch/" + ended[i%n] }},
+		{what: "GET /watch/{id}/statistics (page)", path: func(i int) string { return "/watch/" + ended[i%n] + "/statistics" }},
 		{what: "GET /watch/{id}/preview.png, running", path: fixed("/watch/" + running + "/preview.png")},
 		{what: "GET /watch/{id}/preview.png, drawn", path: func(i int) string { return "/watch/" + ended[i%n] + "/preview.png" }, most: n},
 		{what: "GET /sign-in (page)", path: fixed("/sign-in")},
