@@ -105,13 +105,13 @@ func TestSeatingIsStoredBeforeItsRound(t *testing.T) {
 		}
 		log.fail(appends, nil)
 		began := time.Now()
-		_, err := l.Seat(t.Context(), numbered(3), began, 0)
+		_, err := l.Seat(t.Context(), numbered(3), began, 0, unchecked)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.LessOrEqual(t, time.Since(began), 9*time.Second)
 		log.fail(nil, nil)
 		require.Empty(t, storedIn(t, log, ladder.Standard))
 
-		n, err := l.Seat(t.Context(), numbered(3), time.Now(), 0)
+		n, err := l.Seat(t.Context(), numbered(3), time.Now(), 0, unchecked)
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
 	})

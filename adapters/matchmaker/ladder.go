@@ -85,7 +85,11 @@ func (l *Ladder) Mode() string { return l.options.Mode }
 // some tables, which Unfinished lists too. With a beacon, Seat gives up when the tables'
 // round appears, because it must not store tables whose seeds are already known. The log
 // may still store an append after Seat has given up.
-func (l *Ladder) Seat(ctx context.Context, candidates []ladder.Candidate, now time.Time, most int) (tables int, err error) {
+//
+// Seat calls check after it has caught up with the log, and right before it stores
+// tables. If check returns an error, Seat stores nothing. So the log cannot lose events
+// between a check and the tables without notice.
+func (l *Ladder) Seat(ctx context.Context, candidates []ladder.Candidate, now time.Time, most int, check func(context.Context) error) (tables int, err error) {
 	now = now.UTC().Truncate(time.Millisecond) // as TablesSeated stores it, so that anyone can derive the same round
 	tick := ladder.Tick{Now: now, Rest: l.options.Rest, PlatformKey: l.options.PlatformKey, Tables: most}
 	tick.SeedKeyID, tick.SeedKey = l.options.SeedKeys.CurrentSeedKey()
@@ -100,7 +104,11 @@ func (l *Ladder) Seat(ctx context.Context, candidates []ladder.Candidate, now ti
 		defer cancel()
 	}
 	stored, err := l.write(ctx, uuid.NewString(), func(state ladder.Ladder) ([]ladder.Event, error) {
-		return state.Seat(candidates, tick)
+		events, err := state.Seat(candidates, tick)
+		if err != nil || len(events) == 0 {
+			return nil, err
+		}
+		return events, check(ctx)
 	})
 	for _, e := range stored {
 		if e, ok := e.(ladder.TablesSeated); ok {

@@ -23,7 +23,7 @@ func TestMatchIsSeatedAndRated(t *testing.T) {
 	log := memory.New()
 	l := newLadder(log, ladder.Parley)
 	require.Equal(t, ladder.Parley, l.Mode())
-	n, err := l.Seat(t.Context(), numbered(7), time.Now(), 0)
+	n, err := l.Seat(t.Context(), numbered(7), time.Now(), 0, unchecked)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
 	all, err := l.Unfinished(t.Context())
@@ -42,7 +42,7 @@ func TestMatchIsSeatedAndRated(t *testing.T) {
 
 func TestSeatWithTooFewBotsStoresNothing(t *testing.T) {
 	log := memory.New()
-	n, err := newLadder(log, ladder.Standard).Seat(t.Context(), numbered(2), time.Now(), 0)
+	n, err := newLadder(log, ladder.Standard).Seat(t.Context(), numbered(2), time.Now(), 0, unchecked)
 	require.NoError(t, err)
 	require.Zero(t, n)
 	require.Empty(t, storedIn(t, log, ladder.Standard))
@@ -55,7 +55,7 @@ func TestDomainErrorsAreReturned(t *testing.T) {
 	require.ErrorIs(t, l.Finish(t.Context(), s.MatchID, nil), ladder.ErrBadResults)
 	require.ErrorIs(t, l.Void(t.Context(), s.MatchID, "boredom"), ladder.ErrBadReason)
 	l.options.SeedKeys = noKeys{}
-	_, err := l.Seat(t.Context(), numbered(3), time.Now(), 0)
+	_, err := l.Seat(t.Context(), numbered(3), time.Now(), 0, unchecked)
 	require.ErrorIs(t, err, ladder.ErrNoKeys)
 }
 
@@ -80,7 +80,7 @@ func TestLadderReadsEventsOfOtherWriters(t *testing.T) {
 func TestSeatAppendsOneEventAtATime(t *testing.T) {
 	log := newFaultyLog()
 	l := newLadder(log, ladder.Standard)
-	n, err := l.Seat(t.Context(), numbered(4*2*ladder.MaxTables+3), time.Now(), 0)
+	n, err := l.Seat(t.Context(), numbered(4*2*ladder.MaxTables+3), time.Now(), 0, unchecked)
 	require.NoError(t, err)
 	require.Equal(t, 2*ladder.MaxTables+1, n)
 	require.Len(t, storedIn(t, log, ladder.Standard), 3)
@@ -94,18 +94,18 @@ func TestSeatDecidesAgainAfterConflict(t *testing.T) {
 	one, two := newLadder(log, ladder.Standard), newLadder(log.Log, ladder.Standard)
 	all := numbered(4 * 2 * ladder.MaxTables)
 	faster := func(_ context.Context, call func() error) error {
-		_, err := two.Seat(t.Context(), all[:40], time.Now(), 0)
+		_, err := two.Seat(t.Context(), all[:40], time.Now(), 0, unchecked)
 		require.NoError(t, err)
 		return call()
 	}
 	between := func(_ context.Context, call func() error) error {
-		_, err := two.Seat(t.Context(), all[len(all)-40:], time.Now(), 0)
+		_, err := two.Seat(t.Context(), all[len(all)-40:], time.Now(), 0, unchecked)
 		require.NoError(t, err)
 		return call()
 	}
 	direct := func(_ context.Context, call func() error) error { return call() }
 	log.fail([]fault{faster, direct, between}, nil)
-	n, err := one.Seat(t.Context(), all, time.Now(), 0)
+	n, err := one.Seat(t.Context(), all, time.Now(), 0, unchecked)
 	require.NoError(t, err)
 	require.Equal(t, 2*ladder.MaxTables-20, n)
 	seatings, err := one.Unfinished(t.Context())
@@ -166,7 +166,7 @@ func TestLostAcknowledgementWithAnotherWriter(t *testing.T) {
 		s := seatOne(t, one)
 		log.fail([]fault{func(_ context.Context, call func() error) error {
 			require.NoError(t, call())
-			_, err := two.Seat(t.Context(), candidates("d", "e", "f"), time.Now(), 0)
+			_, err := two.Seat(t.Context(), candidates("d", "e", "f"), time.Now(), 0, unchecked)
 			require.NoError(t, err)
 			return errReset
 		}}, nil)
@@ -239,7 +239,7 @@ func TestFinalErrorsAreNotRetried(t *testing.T) {
 			log := memory.New()
 			c.given(log)
 			l := newLadder(log, ladder.Standard)
-			_, err := l.Seat(t.Context(), numbered(3), time.Now(), 0)
+			_, err := l.Seat(t.Context(), numbered(3), time.Now(), 0, unchecked)
 			require.ErrorIs(t, err, c.want)
 			_, err = l.Unfinished(t.Context())
 			require.ErrorIs(t, err, c.want)
@@ -302,7 +302,7 @@ type outcome struct {
 
 func seatAll(ctx context.Context, t *testing.T, l *Ladder) {
 	for ctx.Err() == nil {
-		_, err := l.Seat(ctx, numbered(19), time.Now(), 0)
+		_, err := l.Seat(ctx, numbered(19), time.Now(), 0, unchecked)
 		assert.True(t, err == nil || ctx.Err() != nil, "%v", err)
 	}
 }
@@ -332,7 +332,7 @@ func BenchmarkFinish(b *testing.B) {
 	l := newLadder(memory.New(), ladder.Standard)
 	l.options.Rest = 0
 	for b.Loop() {
-		_, err := l.Seat(b.Context(), numbered(4), time.Now(), 0)
+		_, err := l.Seat(b.Context(), numbered(4), time.Now(), 0, unchecked)
 		require.NoError(b, err)
 		all, err := l.Unfinished(b.Context())
 		require.NoError(b, err)

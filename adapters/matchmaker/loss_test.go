@@ -1,6 +1,8 @@
 package matchmaker
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -41,9 +43,28 @@ func TestLadderFoldsAgainWhenTheLogHasLostEvents(t *testing.T) {
 	}
 }
 
+// A ladder checks again right before it stores tables: the log may have lost events
+// since the tick began.
+func TestLadderSeatsNobodyIfTheLastCheckFails(t *testing.T) {
+	log := memory.New()
+	l := newLadder(log, ladder.Standard)
+	lost := errors.New("the log has lost events")
+	n, err := l.Seat(t.Context(), numbered(40), time.Now(), 0, func(context.Context) error { return lost })
+	require.ErrorIs(t, err, lost)
+	require.Zero(t, n)
+	require.Zero(t, l.state.Version())
+
+	n, err = l.Seat(t.Context(), numbered(2), time.Now(), 0, func(context.Context) error { return lost })
+	require.NoError(t, err, "two bots are too few for a table, so there is nothing to check")
+	require.Zero(t, n)
+	seat(t, l)
+}
+
+func unchecked(context.Context) error { return nil }
+
 func seat(t *testing.T, l *Ladder) {
 	t.Helper()
-	_, err := l.Seat(t.Context(), numbered(40), time.Now(), 0)
+	_, err := l.Seat(t.Context(), numbered(40), time.Now(), 0, unchecked)
 	require.NoError(t, err)
 }
 

@@ -224,7 +224,7 @@ func (m *Matchmaker) place(ctx context.Context, l *Ladder, candidates []ladder.C
 		}
 		return 0
 	}
-	tables, err := l.Seat(ctx, candidates, now, free)
+	tables, err := l.Seat(ctx, candidates, now, free, m.options.Directory.CatchUp)
 	if err != nil {
 		m.failed(ctx, l, "tables not seated", err)
 	}

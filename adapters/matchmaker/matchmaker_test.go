@@ -178,7 +178,7 @@ func TestFirstTickIsImmediate(t *testing.T) {
 		a := given(3, ladder.Standard)
 		a.run(t)
 		defer func() { a.stop() }()
-		require.Equal(t, []string{"catch up", "candidates of standard", "play 0.0"}, a.take())
+		require.Equal(t, []string{"catch up", "candidates of standard", "catch up", "play 0.0"}, a.take())
 		later(30*time.Second - time.Nanosecond)
 		require.Empty(t, a.take())
 		later(time.Nanosecond)
@@ -208,7 +208,7 @@ func TestBotsAreSeatedAgainAfterTheirRest(t *testing.T) {
 func TestUnfinishedMatchesResumeAtStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := given(9, ladder.Standard)
-		_, err := newLadder(a.log, ladder.Standard).Seat(t.Context(), numbered(4), time.Now(), 0)
+		_, err := newLadder(a.log, ladder.Standard).Seat(t.Context(), numbered(4), time.Now(), 0, unchecked)
 		require.NoError(t, err)
 		caughtUp := make(chan struct{})
 		a.catchUp = func(ctx context.Context) error {
@@ -228,7 +228,7 @@ func TestUnfinishedMatchesResumeAtStart(t *testing.T) {
 		require.Equal(t, []string{"play 0.0", "catch up"}, a.take())
 		close(caughtUp)
 		synctest.Wait()
-		require.Equal(t, []string{"candidates of standard", "play 0.0", "play 1.0"}, a.take())
+		require.Equal(t, []string{"candidates of standard", "catch up", "play 0.0", "play 1.0"}, a.take())
 	})
 }
 

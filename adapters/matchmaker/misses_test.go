@@ -26,7 +26,7 @@ func (p pauser) PauseForMisses(_ context.Context, botID string, _ time.Time) err
 // missedOnce makes the first of three bots miss a match, and waits for a week.
 func missedOnce(t *testing.T, a *arena) {
 	l := a.options.Ladders[0]
-	_, err := l.Seat(t.Context(), numbered(3), time.Now(), 0)
+	_, err := l.Seat(t.Context(), numbered(3), time.Now(), 0, unchecked)
 	require.NoError(t, err)
 	open, err := l.Unfinished(t.Context())
 	require.NoError(t, err)
@@ -49,7 +49,7 @@ func TestAbsenteesArePausedBeforeSeating(t *testing.T) {
 				a.options.Pauser = pauser{a, err}
 				a.run(t)
 				defer func() { a.stop() }()
-				require.Equal(t, []string{"catch up", "candidates of standard", "pause bot-0000", "play 2.0"}, a.take())
+				require.Equal(t, []string{"catch up", "candidates of standard", "pause bot-0000", "catch up", "play 2.0"}, a.take())
 				seated := storedIn(t, a.log, ladder.Standard)[2].(ladder.TablesSeated)
 				require.NotContains(t, seated.Tables[0].Bots, "bot-0000")
 				if err != nil {

@@ -54,7 +54,7 @@ func TestRetiredKeysArePublishedAfterTheirLastMatch(t *testing.T) {
 		a := given(3, ladder.Standard, ladder.Parley)
 		keys := &retiredKeys{}
 		for _, l := range a.options.Ladders {
-			_, err := l.Seat(t.Context(), a.bots, time.Now(), 0)
+			_, err := l.Seat(t.Context(), a.bots, time.Now(), 0, unchecked)
 			require.NoError(t, err)
 		}
 		a.options.Retired = keys

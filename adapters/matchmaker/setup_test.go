@@ -59,7 +59,7 @@ func inOrder(s ladder.Seating) []ladder.Result {
 // seatOne seats three bots at one table.
 func seatOne(t *testing.T, l *Ladder) ladder.Seating {
 	t.Helper()
-	_, err := l.Seat(t.Context(), candidates("a", "b", "c"), time.Now(), 0)
+	_, err := l.Seat(t.Context(), candidates("a", "b", "c"), time.Now(), 0, unchecked)
 	require.NoError(t, err)
 	all, err := l.Unfinished(t.Context())
 	require.NoError(t, err)

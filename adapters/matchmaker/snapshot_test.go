@@ -73,7 +73,7 @@ func step(t *testing.T, l *Ladder, rng *rand.Rand) {
 	require.NoError(t, err)
 	switch s := len(all); {
 	case s == 0 || rng.IntN(3) == 0:
-		_, err = l.Seat(t.Context(), numbered(3+rng.IntN(12)), time.Now(), 0)
+		_, err = l.Seat(t.Context(), numbered(3+rng.IntN(12)), time.Now(), 0, unchecked)
 	case rng.IntN(4) == 0:
 		err = l.Void(t.Context(), all[rng.IntN(s)].MatchID, ladder.WhyWallClock)
 	default:

@@ -216,7 +216,7 @@ func BenchmarkStartOfAMatch(b *testing.B) {
 		require.NoError(b, err)
 		require.Len(b, candidates, 3)
 		began := time.Now()
-		_, err = standard.Seat(ctx, candidates, began, 0)
+		_, err = standard.Seat(ctx, candidates, began, 0, func(context.Context) error { return nil })
 		require.NoError(b, err)
 		unfinished, err := standard.Unfinished(ctx)
 		require.NoError(b, err)
