@@ -44,8 +44,8 @@ func newRunning(id string) *running {
 }
 
 type encodedFrame struct {
-	seq    int
-	json   []byte
+	record []byte // a server-sent event
+	json   []byte // the data of the record
 	turn   int
 	scores []int
 }
@@ -74,9 +74,12 @@ func (m *running) fold(r eventstore.Recorded) (*encodedFrame, error) {
 		return nil, nil
 	}
 	f := m.spectator.Frame(e, meta.At, false)
-	encoded := f.AppendJSON(make([]byte, 0, m.size+128))
-	m.size = len(encoded)
-	return &encodedFrame{f.Seq, encoded, f.Turn, f.Scores}, nil
+	record := begin("frame", f.Seq, m.size+128)
+	from := len(record)
+	record = append(f.AppendJSON(record), "\n\n"...)
+	data := record[from : len(record)-2 : len(record)-2]
+	m.size = len(data)
+	return &encodedFrame{record, data, f.Turn, f.Scores}, nil
 }
 
 // begin sets the fields that the MatchStarted event determines. The match is
@@ -97,7 +100,7 @@ func (m *running) begin(e match.Started, at eventstore.Position, when time.Time)
 // show adds a frame as the newest frame. If the match is already visible, the
 // caller must hold the hub's lock.
 func (m *running) show(f *encodedFrame) {
-	m.frames.add(Record("frame", f.seq, f.json))
+	m.frames.add(f.record)
 	m.latest = f
 	m.moved.wake()
 }
