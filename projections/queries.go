@@ -46,7 +46,7 @@ func (q *Queries) statement(ctx context.Context, query string) (*sql.Stmt, error
 	}
 	first, taken := q.prepared.LoadOrStore(query, s)
 	if taken {
-		_ = s.Close() // another caller has prepared the same query
+		_ = s.Close() //nolint:sqlclosecheck // another caller has prepared the same query
 	}
 	return first.(*sql.Stmt), nil
 }
