@@ -23,7 +23,7 @@ const (
 	idleInterval = 10 * time.Second // time between checkpoints of an idle model
 	idleTimeout  = 2 * time.Second  // how long a checkpoint of an idle model waits for the log
 	retryDelay   = time.Second      // wait before folding an event again after an outage
-	queueSize    = 1024             // maximum number of messages that wait for a model
+	queueSize    = 256              // maximum number of messages that wait for a model
 )
 
 // batch describes the events that were folded since the last commit. Runner.folding

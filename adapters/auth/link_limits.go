@@ -55,16 +55,17 @@ const tallyBuckets = 1 << 16
 // which keys share a bucket.
 type tally struct {
 	seed    maphash.Seed
-	buckets [][]time.Time
+	buckets [][]time.Time // nil before the first link
 }
 
-func newTally() *tally {
-	return &tally{seed: maphash.MakeSeed(), buckets: make([][]time.Time, tallyBuckets)}
-}
+func newTally() *tally { return &tally{seed: maphash.MakeSeed()} }
 
 // bucket returns the bucket of a key, after removing links that are older than
 // linkWindow.
 func (t *tally) bucket(key string, now time.Time) *[]time.Time {
+	if t.buckets == nil {
+		t.buckets = make([][]time.Time, tallyBuckets)
+	}
 	b := &t.buckets[maphash.String(t.seed, key)%tallyBuckets]
 	*b = slices.DeleteFunc(*b, func(at time.Time) bool { return now.Sub(at) >= linkWindow })
 	return b

@@ -26,7 +26,7 @@ const (
 	settling     = 40 * time.Minute // how long the last matches may take after the faults
 )
 
-// testedSeeds is how many seeds the tests play: about 42 s on two idle cores.
+// testedSeeds is how many seeds the tests play: less than 40 s on two idle cores.
 const testedSeeds = 100
 
 // play plays the history. It starts the arenas, and lets their owners register bots. It

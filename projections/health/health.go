@@ -27,7 +27,7 @@ import (
 // instead. This is cheap, because failures are rare. Without failures, a match changes
 // the health of its bots only when it ends.
 type Health struct {
-	rows atomic.Pointer[sql.DB]
+	rows atomic.Pointer[projections.Queries]
 }
 
 // New returns a model without rows. A projections.Runner must load it before the
@@ -61,7 +61,7 @@ func (h *Health) Filter() eventstore.Filter {
 
 // Load implements projections.Model.
 func (h *Health) Load(rows *sql.DB) error {
-	h.rows.Store(rows)
+	h.rows.Store(projections.NewQueries(rows))
 	return nil
 }
 

@@ -2,9 +2,10 @@ package live
 
 import (
 	"bytes"
-	"compress/flate"
 	"io"
 	"sync"
+
+	"github.com/klauspost/compress/flate"
 )
 
 // blockSize is the number of records that leave a feed together. A feed holds between

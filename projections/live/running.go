@@ -44,8 +44,8 @@ func newRunning(id string) *running {
 }
 
 type encodedFrame struct {
-	record []byte // of the match's own stream
-	json   []byte // a part of record
+	record []byte // a server-sent event
+	json   []byte // the data of the record
 	turn   int
 	scores []int
 }
@@ -74,13 +74,12 @@ func (m *running) fold(r eventstore.Recorded) (*encodedFrame, error) {
 		return nil, nil
 	}
 	f := m.spectator.Frame(e, meta.At, false)
-	record := begin("frame", f.Seq, m.size+64)
-	start := len(record)
-	record = f.AppendJSON(record)
-	end := len(record)
-	m.size = end - start
-	record = append(record, separator...)
-	return &encodedFrame{record, record[start:end:end], f.Turn, f.Scores}, nil
+	record := begin("frame", f.Seq, m.size+128)
+	from := len(record)
+	record = append(f.AppendJSON(record), "\n\n"...)
+	data := record[from : len(record)-2 : len(record)-2]
+	m.size = len(data)
+	return &encodedFrame{record, data, f.Turn, f.Scores}, nil
 }
 
 // begin sets the fields that the MatchStarted event determines. The match is

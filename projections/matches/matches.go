@@ -112,11 +112,7 @@ func (m *Matches) Load(rows *sql.DB) error {
 	if err := rows.QueryRowContext(context.Background(), "SELECT coalesce(max(seq), 0) FROM matches").Scan(&m.last); err != nil {
 		return err
 	}
-	q, err := prepare(rows)
-	if err != nil {
-		return err
-	}
-	m.queries.Store(q)
+	m.queries.Store(&queries{projections.NewQueries(rows)})
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hexarena/domain/ladder"
+	"hexarena/projections"
 )
 
 // columns lists the columns of a summary. row.columns returns variables for these
@@ -39,33 +40,31 @@ func (q Query) ofDays(m Summary) bool {
 	return day >= q.From && (q.To == "" || day <= q.To)
 }
 
-// The type queries holds the prepared statements.
-type queries struct {
-	get, voided, seq, bot, days *sql.Stmt
-	pages, following, edges     map[int]*sql.Stmt // by the number of kinds that the query selects; following lists the oldest first
+// The texts of the queries.
+const (
+	getText    = "SELECT " + columns + " FROM matches m WHERE id = ? AND started IS NOT NULL"
+	voidedText = "SELECT mode, coalesce(reason, '') FROM matches WHERE id = ? AND started IS NULL AND status = '" + Aborted + "'"
+	seqText    = "SELECT seq FROM matches WHERE id = ? AND started IS NOT NULL"
+	botText    = "SELECT bot FROM bots WHERE id = ?"
+	daysText   = "SELECT coalesce(min(first), 0), coalesce(max(last), -1) FROM days WHERE day >= ?1 AND day <= ?2"
+)
+
+// These queries depend on the number of kinds that they select, which is their index. The
+// texts in followingTexts list the oldest matches first.
+var pageTexts, followingTexts, edgeTexts = makeTexts()
+
+func makeTexts() (pages, following, edges []string) {
+	page := "SELECT " + columns + ", (SELECT position FROM checkpoint), (SELECT max(seq) FROM matches) FROM (%s LIMIT ?4) l CROSS JOIN matches m ON m.seq = l.seq ORDER BY l.%s"
+	for n := range len(ladder.Modes)*len(statuses) + 1 {
+		pages = append(pages, fmt.Sprintf(page, merged(n, "seq DESC"), "seq DESC"))
+		following = append(following, fmt.Sprintf(page, merged(n, "seq"), "seq"))
+		edges = append(edges, "SELECT seq, (SELECT position FROM checkpoint) FROM ("+merged(n, "seq DESC")+" LIMIT 1 OFFSET ?4)")
+	}
+	return pages, following, edges
 }
 
-// prepare prepares the statements for the rows of a file.
-func prepare(rows *sql.DB) (q *queries, err error) {
-	q = &queries{pages: map[int]*sql.Stmt{}, following: map[int]*sql.Stmt{}, edges: map[int]*sql.Stmt{}}
-	statement := func(text string) *sql.Stmt {
-		s, failed := rows.PrepareContext(context.Background(), text)
-		err = errors.Join(err, failed)
-		return s
-	}
-	q.get = statement("SELECT " + columns + " FROM matches m WHERE id = ? AND started IS NOT NULL")
-	q.voided = statement("SELECT mode, coalesce(reason, '') FROM matches WHERE id = ? AND started IS NULL AND status = '" + Aborted + "'")
-	q.seq = statement("SELECT seq FROM matches WHERE id = ? AND started IS NOT NULL")
-	q.bot = statement("SELECT bot FROM bots WHERE id = ?")
-	q.days = statement("SELECT coalesce(min(first), 0), coalesce(max(last), -1) FROM days WHERE day >= ?1 AND day <= ?2")
-	for n := 1; n <= len(ladder.Modes)*len(statuses); n++ {
-		page := "SELECT " + columns + ", (SELECT position FROM checkpoint), (SELECT max(seq) FROM matches) FROM (%s LIMIT ?4) l CROSS JOIN matches m ON m.seq = l.seq ORDER BY l.%s"
-		q.pages[n] = statement(fmt.Sprintf(page, merged(n, "seq DESC"), "seq DESC"))
-		q.following[n] = statement(fmt.Sprintf(page, merged(n, "seq"), "seq"))
-		q.edges[n] = statement("SELECT seq, (SELECT position FROM checkpoint) FROM (" + merged(n, "seq DESC") + " LIMIT 1 OFFSET ?4)")
-	}
-	return q, err
-}
+// The type queries reads the rows of a file.
+type queries struct{ *projections.Queries }
 
 // The function merged() returns a query that lists n kinds of matches under the key ?1
 // whose numbers are ?2 to ?3. The table stores the matches of each kind in order. So
@@ -81,7 +80,7 @@ func merged(n int, order string) string {
 // Get returns a match. It finds only matches that have started.
 func (m *Matches) Get(id string) (s Summary, found bool, err error) {
 	var r row
-	en, err := r.scan(m.queries.Load().get.QueryRowContext(context.Background(), id), r.columns())
+	en, err := r.scan(m.queries.Load().QueryRowContext(context.Background(), getText, id), r.columns())
 	if errors.Is(err, sql.ErrNoRows) {
 		return Summary{}, false, nil
 	}
@@ -91,7 +90,7 @@ func (m *Matches) Get(id string) (s Summary, found bool, err error) {
 // Voided returns the mode of a match that its ladder voided before it started, and
 // the reason: a code of ladder.MatchVoided. Such a match is not in any list.
 func (m *Matches) Voided(id string) (mode, reason string, found bool, err error) {
-	err = m.queries.Load().voided.QueryRowContext(context.Background(), id).Scan(&mode, &reason)
+	err = m.queries.Load().QueryRowContext(context.Background(), voidedText, id).Scan(&mode, &reason)
 	return mode, reason, err == nil, ignoreNoRows(err)
 }
 
@@ -147,7 +146,7 @@ func (m *Matches) From(botID, first string, limit int) (list []Summary, known bo
 	if r.key, err = q.key(botID, ""); err != nil {
 		return nil, first == "", ignoreNoRows(err)
 	}
-	found, _, _, err := q.page(q.following, r, limit)
+	found, _, _, err := q.page(followingTexts, r, limit)
 	for _, en := range found {
 		list = append(list, en.Summary)
 	}
@@ -178,7 +177,7 @@ func (q *queries) rangeOf(query Query) (r keyRange, err error) {
 		if to == "" {
 			to = "9999-12-31"
 		}
-		if err = q.days.QueryRowContext(context.Background(), query.From, to).Scan(&r.span.first, &r.span.last); err != nil {
+		if err = q.QueryRowContext(context.Background(), daysText, query.From, to).Scan(&r.span.first, &r.span.last); err != nil {
 			return r, err
 		}
 	}
@@ -202,7 +201,7 @@ func (q *queries) rangeOf(query Query) (r keyRange, err error) {
 
 // The method number() returns the number of a match that has started.
 func (q *queries) number(id string) (seq int64, err error) {
-	return seq, q.seq.QueryRowContext(context.Background(), id).Scan(&seq)
+	return seq, q.QueryRowContext(context.Background(), seqText, id).Scan(&seq)
 }
 
 // The method key() returns the key under which the matches of a bot, or of a pair of bots,
@@ -211,11 +210,11 @@ func (q *queries) key(botID, rivalID string) (key int64, err error) {
 	if botID == "" {
 		return 0, nil
 	}
-	if err = q.bot.QueryRowContext(context.Background(), botID).Scan(&key); err != nil || rivalID == "" {
+	if err = q.QueryRowContext(context.Background(), botText, botID).Scan(&key); err != nil || rivalID == "" {
 		return key, err
 	}
 	var rival int64
-	if err = q.bot.QueryRowContext(context.Background(), rivalID).Scan(&rival); err != nil {
+	if err = q.QueryRowContext(context.Background(), botText, rivalID).Scan(&rival); err != nil {
 		return 0, err
 	}
 	return pairOf(key, rival), nil
@@ -224,9 +223,9 @@ func (q *queries) key(botID, rivalID string) (key int64, err error) {
 // The method ofDays() reads one match more than the page of a query. It leaves out the few
 // matches in the range that started on other days.
 func (q *queries) ofDays(query Query, r keyRange) (found []entry, at, newest int64, err error) {
-	pages, limit := q.pages, query.Limit+1
+	pages, limit := pageTexts, query.Limit+1
 	if query.After != "" {
-		pages = q.following
+		pages = followingTexts
 	}
 	for len(found) < limit {
 		var rows []entry
@@ -250,10 +249,10 @@ func (q *queries) ofDays(query Query, r keyRange) (found []entry, at, newest int
 	return found, at, newest, nil
 }
 
-// page reads matches with one of the statements. It also returns the checkpoint of the
+// page reads matches with one of the queries. It also returns the checkpoint of the
 // rows, and the number of the newest seated match.
-func (q *queries) page(by map[int]*sql.Stmt, r keyRange, limit int) (list []entry, at, newest int64, err error) {
-	rows, err := by[len(r.kinds)].QueryContext(context.Background(), append([]any{r.key, r.span.first, r.span.last, limit}, r.kinds...)...)
+func (q *queries) page(by []string, r keyRange, limit int) (list []entry, at, newest int64, err error) {
+	rows, err := q.QueryContext(context.Background(), by[len(r.kinds)], append([]any{r.key, r.span.first, r.span.last, limit}, r.kinds...)...)
 	if err != nil {
 		return nil, 0, 0, err
 	}
@@ -265,7 +264,7 @@ func (q *queries) page(by map[int]*sql.Stmt, r keyRange, limit int) (list []entr
 // edge returns the number of the oldest match that the query can list, or 0 if it
 // can list all matches. It also returns the checkpoint of the rows.
 func (q *queries) edge(r keyRange) (seq, at int64, err error) {
-	err = q.edges[len(r.kinds)].QueryRowContext(context.Background(), append([]any{r.key, r.span.first, r.newest, Reachable - 1}, r.kinds...)...).Scan(&seq, &at)
+	err = q.QueryRowContext(context.Background(), edgeTexts[len(r.kinds)], append([]any{r.key, r.span.first, r.newest, Reachable - 1}, r.kinds...)...).Scan(&seq, &at)
 	return seq, at, ignoreNoRows(err)
 }
 

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gowebpki/jcs"
-
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/domain/rating"
@@ -104,7 +102,7 @@ func leafFrom(ctx context.Context, log eventstore.Log, id, status string, rated 
 	if err != nil {
 		return nil, err
 	}
-	return jcs.Transform(text)
+	return canonical(text)
 }
 
 // Leaf builds a leaf from the public JSON of a match's record, and returns the
@@ -126,5 +124,5 @@ func Leaf(text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jcs.Transform(picked)
+	return canonical(picked)
 }

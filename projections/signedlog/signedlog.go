@@ -39,7 +39,7 @@ const readTimeout = 5 * time.Second
 type SignedLog struct {
 	log   eventstore.Log
 	trees map[string]*compact.Range // by name; only the runner uses them
-	rows  atomic.Pointer[sql.DB]
+	rows  atomic.Pointer[projections.Queries]
 }
 
 // New returns an empty signed log of the matches in log. A projections.Runner
@@ -73,17 +73,17 @@ func (s *SignedLog) Filter() eventstore.Filter {
 
 // Load implements projections.Model.
 func (s *SignedLog) Load(rows *sql.DB) error {
-	trees := map[string]*compact.Range{}
+	queries, trees := projections.NewQueries(rows), map[string]*compact.Range{}
 	for _, mode := range ladder.Modes {
 		for _, name := range []string{resultsTree(mode), ladderTree(mode)} {
 			var err error
-			if trees[name], err = (tree{rows, name}).compact(context.Background()); err != nil {
+			if trees[name], err = (tree{queries, name}).compact(context.Background()); err != nil {
 				return err
 			}
 		}
 	}
 	s.trees = trees
-	s.rows.Store(rows)
+	s.rows.Store(queries)
 	return nil
 }
 

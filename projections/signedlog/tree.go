@@ -9,6 +9,8 @@ import (
 	"github.com/transparency-dev/merkle/compact"
 	"github.com/transparency-dev/merkle/proof"
 	"github.com/transparency-dev/merkle/rfc6962"
+
+	"hexarena/projections"
 )
 
 // Inclusion proves that a match is in the tree of the given size.
@@ -64,7 +66,7 @@ func (s *SignedLog) Consistency(ctx context.Context, mode string, from, to uint6
 
 // tree reads the committed nodes of one tree.
 type tree struct {
-	rows *sql.DB
+	rows *projections.Queries
 	name string
 }
 

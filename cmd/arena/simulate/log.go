@@ -263,7 +263,7 @@ func (c *Client) Close() error { return nil }
 
 // travel waits while a request or an answer is on its way.
 func (c *Client) travel(ctx context.Context, what ...string) error {
-	key := append(c.caller(ctx), what...)
+	key := c.caller(ctx, what)
 	losses := c.lossCount()
 	if c.world.detailed() {
 		c.world.Step("%v", key)
@@ -301,11 +301,12 @@ func (c *Client) travel(ctx context.Context, what ...string) error {
 
 // caller returns the names of the process and of the part of it that makes a call. The
 // arena names its parts with profiler labels. So two parts that make the same call at
-// the same time do not get the answer at the same time.
-func (c *Client) caller(ctx context.Context) []string {
-	key := []string{"log", c.process}
+// the same time do not get the answer at the same time. The names end with those of the
+// call.
+func (c *Client) caller(ctx context.Context, what []string) []string {
+	key := append(make([]string, 0, 8), "log", c.process)
 	pprof.ForLabels(ctx, func(_, value string) bool { key = append(key, value); return true })
-	return key
+	return append(key, what...)
 }
 
 var errDead = fmt.Errorf("this process was killed: %w", eventstore.ErrUnavailable)

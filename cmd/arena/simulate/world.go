@@ -35,6 +35,7 @@ type World struct {
 
 	mu     sync.Mutex         // guards the fields below
 	booked map[int64]uint64   // the operation that ends at a time, by nanoseconds
+	timers []*time.Timer      // that no operation uses
 	counts map[string]int     // how often each fault happened
 	steps  [maxSteps]step     // the last steps, as a ring
 	next   int                // number of steps so far
@@ -46,10 +47,15 @@ type World struct {
 // maxSteps is the number of steps that a trace shows.
 const maxSteps = 400
 
-// step is one line of the trace.
+// step is one line of the trace. Most steps are never printed, so their texts are made late.
 type step struct {
-	at   time.Time
-	text string
+	at     time.Time
+	format string
+	args   []any
+}
+
+func (s step) text() string {
+	return strings.ReplaceAll(fmt.Sprintf(s.format, s.args...), "\n", "; ")
 }
 
 // New returns a world. Call it in a bubble.
@@ -89,10 +95,8 @@ func (w *World) SleepUntil(ctx context.Context, at time.Time, id uint64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ns := w.book(at.Sub(w.began).Nanoseconds(), id)
-	defer w.release(ns)
-	t := time.NewTimer(time.Until(w.began.Add(time.Duration(ns))))
-	defer t.Stop()
+	ns, t := w.book(at.Sub(w.began).Nanoseconds(), id)
+	defer w.release(ns, t)
 	select {
 	case <-t.C:
 		return nil
@@ -101,23 +105,35 @@ func (w *World) SleepUntil(ctx context.Context, at time.Time, id uint64) error {
 	}
 }
 
-func (w *World) book(ns int64, id uint64) int64 {
+// book reserves a time for an operation, and returns the time and a timer that fires then.
+func (w *World) book(ns int64, id uint64) (int64, *time.Timer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for {
 		other, taken := w.booked[ns]
 		if !taken || other == id {
-			w.booked[ns] = id
-			return ns
+			break
 		}
 		ns++
 	}
+	w.booked[ns] = id
+	wait := time.Until(w.began.Add(time.Duration(ns)))
+	last := len(w.timers) - 1
+	if last < 0 {
+		return ns, time.NewTimer(wait)
+	}
+	t := w.timers[last]
+	w.timers = w.timers[:last]
+	t.Reset(wait)
+	return ns, t
 }
 
-func (w *World) release(ns int64) {
+func (w *World) release(ns int64, t *time.Timer) {
+	t.Stop()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.booked, ns)
+	w.timers = append(w.timers, t)
 }
 
 // SetRate sets how often a fault happens, from 0 to 1.
@@ -186,15 +202,15 @@ func (w *World) FaultCount() (n int) {
 	return n
 }
 
-// Step adds a line to the trace.
+// Step adds a line to the trace. The arguments must not change later.
 func (w *World) Step(format string, args ...any) {
-	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.steps[w.next%maxSteps] = step{time.Now(), text}
+	s := step{time.Now(), format, args}
+	w.steps[w.next%maxSteps] = s
 	w.next++
 	if w.all != nil {
-		fmt.Fprintf(w.all, "%14s %s\n", time.Since(w.began), text)
+		fmt.Fprintf(w.all, "%14s %s\n", s.at.Sub(w.began), s.text())
 	}
 }
 
@@ -215,7 +231,7 @@ func (w *World) Trace(most int) (lines []string) {
 	defer w.mu.Unlock()
 	for i := max(0, w.next-min(most, maxSteps)); i < w.next; i++ {
 		s := w.steps[i%maxSteps]
-		lines = append(lines, fmt.Sprintf("%14s %s", s.at.Sub(w.began), s.text))
+		lines = append(lines, fmt.Sprintf("%14s %s", s.at.Sub(w.began), s.text()))
 	}
 	return lines
 }
