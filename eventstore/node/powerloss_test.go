@@ -132,8 +132,8 @@ func appendAt(seed uint64, stream string, revision int) *writer.Request {
 func (l *load) write(t *testing.T, n *Node, stream string, seed uint64) {
 	for revision := 0; !l.stop.Load(); {
 		r := appendAt(seed, stream, revision)
-		out, err := n.writer.Submit(t.Context(), r)
 		revision += len(r.Events)
+		out, err := n.writer.Submit(t.Context(), r)
 		if err != nil || out.Verdict != writer.Stored || out.Current != int64(revision)-1 {
 			t.Errorf("append %s@%d: %v, %v", stream, revision, out, err)
 			l.once.Do(func() { close(l.failed) })
@@ -218,10 +218,11 @@ func requireSurvived(t *testing.T, c crashState, seed uint64) survey {
 			if from == retried && from%2 == 0 {
 				r.Expected = writer.Any
 			}
+			last := from + len(r.Events) - 1
 			out, err := n.writer.Submit(t.Context(), r)
 			require.NoError(t, err)
 			require.Equal(t, writer.Stored, out.Verdict)
-			require.EqualValues(t, from+len(r.Events)-1, out.Current, "the append to %s must be stored once", stream)
+			require.EqualValues(t, last, out.Current, "the append to %s must be stored once", stream)
 		}
 		s.retries++
 		if revision > c.acknowledged[stream] {

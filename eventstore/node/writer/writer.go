@@ -150,7 +150,7 @@ func (w *Writer) Submit(ctx context.Context, r *Request) (Outcome, error) {
 }
 
 // Begin adds a request to the end of the queue. The writer then owns the request's
-// slot, even if Begin returns an error.
+// slot and events, even if Begin returns an error.
 func (w *Writer) Begin(r *Request) error {
 	r.done = make(chan Outcome, 1)
 	if !w.enqueue(r) {
