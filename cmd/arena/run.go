@@ -79,7 +79,7 @@ func labeled(ctx context.Context, part string, f func(context.Context) error) fu
 }
 
 // releaseMemory returns unused memory to the operating system while the arena is idle.
-// Because of gcPercent, an idle arena would keep five times the memory that it needs.
+// Because of gcPercent, an idle arena would keep seven times the memory that it needs.
 // releaseMemory is for a process that runs only one arena.
 func releaseMemory(ctx context.Context) {
 	var before, now debug.GCStats

@@ -19,8 +19,7 @@ import (
 	"time"
 )
 
-// gcPercent is the value of GOGC for compilers and tests. The arena uses the same value
-// for itself (see cmd/arena). With the default value, the tests of some packages use a
+// gcPercent is the value of GOGC for compilers and tests. With the default value, the tests of some packages use a
 // fifth of their CPU time to collect garbage.
 const gcPercent = "400"
 
