@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gowebpki/jcs"
+
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/domain/rating"
@@ -102,7 +104,7 @@ func leafFrom(ctx context.Context, log eventstore.Log, id, status string, rated 
 	if err != nil {
 		return nil, err
 	}
-	return canonical(text)
+	return jcs.Transform(text)
 }
 
 // Leaf builds a leaf from the public JSON of a match's record, and returns the
@@ -124,5 +126,5 @@ func Leaf(text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return canonical(picked)
+	return jcs.Transform(picked)
 }
