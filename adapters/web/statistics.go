@@ -150,13 +150,13 @@ func (d statisticsData) Production() seatTable {
 func (d statisticsData) Cards() seatTable {
 	got := func(name string, of func(stats.Seat) int) figureRow { return d.row(name, signed(1, of)) }
 	lost := func(name string, of func(stats.Seat) int) figureRow { return d.row(name, signed(-1, of)) }
-	return d.table("cards", "Cards got and lost",
+	return d.table("cards", "Cards gained and lost",
 		got("Second settlement", func(s stats.Seat) int { return s.Setup.Sum() }),
 		got("Rolls", func(s stats.Seat) int { return s.Received.Sum() }),
 		got("Stolen from others", func(s stats.Seat) int { return s.Stole }),
 		got("Windfall cards", func(s stats.Seat) int { return s.Windfall }),
 		got("Embargo cards", func(s stats.Seat) int { return s.EmbargoTook }),
-		got("Got in trades", func(s stats.Seat) int { return s.PlayerTrades.Got.Sum() + s.BankTrades.Got.Sum() }),
+		got("Received in trades", func(s stats.Seat) int { return s.PlayerTrades.Got.Sum() + s.BankTrades.Got.Sum() }),
 		lost("Given in trades", func(s stats.Seat) int { return s.PlayerTrades.Gave.Sum() + s.BankTrades.Gave.Sum() }),
 		lost("Spent", func(s stats.Seat) int { return s.Spent }),
 		lost("Lost to sevens", func(s stats.Seat) int { return s.Discarded }),

@@ -76,8 +76,9 @@ func (m *running) fold(r eventstore.Recorded) (*encodedFrame, error) {
 	f := m.spectator.Frame(e, meta.At, false)
 	record := begin("frame", f.Seq, m.size+128)
 	from := len(record)
-	record = append(f.AppendJSON(record), "\n\n"...)
-	data := record[from : len(record)-2 : len(record)-2]
+	record = append(f.AppendJSON(record), separator...)
+	end := len(record) - len(separator)
+	data := record[from:end:end]
 	m.size = len(data)
 	return &encodedFrame{record, data, f.Turn, f.Scores}, nil
 }
