@@ -110,7 +110,7 @@ async function compute(section, link) {
   if (link.ariaBusy === 'true') return;
   link.ariaBusy = 'true';
   const status = section.querySelector('[role="status"]');
-  write(status, 'The arena is playing the match on. This takes a few seconds.');
+  write(status, 'The arena is computing it. This takes a few seconds.');
   let why = 'Try again.';
   try {
     const answer = await fetch(link.href, { headers: { accept: 'text/html' } });
