@@ -3,7 +3,9 @@ package referee
 import (
 	"cmp"
 	"context"
+	"iter"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
@@ -36,14 +38,25 @@ func (o *legalBot) now() match.Match {
 }
 
 func (o *legalBot) fold() match.Match {
-	for r, err := range o.log.Read(context.Background(), cmp.Or(o.stream, "match-"+testMatch), o.next, eventstore.ReadOptions{}) {
-		require.NoError(o.t, err)
-		e, err := match.Decode(r.Type, r.Data)
-		require.NoError(o.t, err)
+	for r, e := range o.events(o.next) {
 		o.m = match.Evolve(o.m, e)
-		o.next = r.Revision + 1
+		o.next = r + 1
 	}
 	return o.m
+}
+
+// The method events() returns the events of the match from a revision on.
+func (o *legalBot) events(from eventstore.Revision) iter.Seq2[eventstore.Revision, match.Event] {
+	return func(yield func(eventstore.Revision, match.Event) bool) {
+		for r, err := range o.log.Read(context.Background(), cmp.Or(o.stream, "match-"+testMatch), from, eventstore.ReadOptions{}) {
+			require.NoError(o.t, err)
+			e, err := match.Decode(r.Type, r.Data)
+			require.NoError(o.t, err)
+			if !yield(r.Revision, e) {
+				return
+			}
+		}
+	}
 }
 
 // answer returns the frame with a legal answer for an open decision.
@@ -56,8 +69,18 @@ func (o *legalBot) answer(id int) string {
 			return answerFrame(id, choose(&m.Game, d))
 		}
 	}
-	require.Failf(o.t, "asked before it was stored", "decision %d", id)
-	return ""
+	require.True(o.t, m.Over() && o.wasOpen(id), "decision %d was asked before it was stored", id)
+	return "" // another process has just ended the match
+}
+
+// wasOpen reports whether a decision was open after any event of the match.
+func (o *legalBot) wasOpen(id int) (open bool) {
+	var m match.Match
+	for _, e := range o.events(0) {
+		m = match.Evolve(m, e)
+		open = open || slices.ContainsFunc(m.Asks(), func(d match.Decision) bool { return d.ID == id })
+	}
+	return open
 }
 
 // choose returns a legal action, which may be a trade offer. The choice depends only on
