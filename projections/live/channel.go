@@ -34,7 +34,7 @@ func newChannel() *channel {
 
 func (c *channel) add(record lazy) numbered {
 	at := c.feed.end()
-	c.feed.add(record)
+	c.feed.add(record, channelBlock)
 	c.moved.wake()
 	return numbered{at, record}
 }

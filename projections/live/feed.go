@@ -8,9 +8,13 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// blockSize is the number of records that leave a feed together. A feed holds between
-// one and two blocks.
-const blockSize = 32
+// A feed holds between one and two blocks of records. historyBlock and channelBlock are
+// the sizes of a block in records. A channel has the frames of all matches, so it needs
+// more of them than a match. The memory of each running match depends on historyBlock.
+const (
+	historyBlock = 8
+	channelBlock = 32
+)
 
 // feed holds the newest records of a sequence. The records are numbered from 1.
 type feed[T any] struct {
@@ -23,13 +27,14 @@ type feed[T any] struct {
 func (f *feed[T]) first() uint64 { return 1 + f.older }
 func (f *feed[T]) end() uint64   { return f.first() + uint64(len(f.newest)) }
 
-// add adds a record. If the feed is full, add removes the oldest block and returns it.
-func (f *feed[T]) add(record T) (removed []T) {
-	if len(f.newest) == 2*blockSize {
-		removed = f.newest[:blockSize]
-		f.older += blockSize
+// add adds a record. If the feed has two blocks, add removes the oldest one and returns
+// it. block is the size of a block.
+func (f *feed[T]) add(record T, block int) (removed []T) {
+	if len(f.newest) == 2*block {
+		removed = f.newest[:block]
+		f.older += uint64(block)
 		// Readers may still use parts of the old array, so it must not change.
-		f.newest = append(make([]T, 0, 2*blockSize), f.newest[blockSize:]...)
+		f.newest = append(make([]T, 0, 2*block), f.newest[block:]...)
 	}
 	f.newest = append(f.newest, record)
 	return removed
@@ -45,11 +50,11 @@ func (f *feed[T]) from(n uint64) []T {
 // of a match are similar, so compression saves about 95% of their size.
 type history struct {
 	feed[[]byte]
-	packed [][]byte // compressed blocks of blockSize records, starting with record 1
+	packed [][]byte // compressed blocks, starting with record 1
 }
 
 func (h *history) add(record []byte) {
-	if block := h.feed.add(record); block != nil {
+	if block := h.feed.add(record, historyBlock); block != nil {
 		h.packed = append(h.packed, pack(block))
 	}
 }
@@ -57,7 +62,7 @@ func (h *history) add(record []byte) {
 // block returns the compressed block that contains record n, and the record's offset in
 // the block. n must be less than h.first().
 func (h *history) block(n uint64) (packed []byte, offset int) {
-	return h.packed[(n-1)/blockSize], int((n - 1) % blockSize)
+	return h.packed[(n-1)/historyBlock], int((n - 1) % historyBlock)
 }
 
 var separator = []byte("\n\n")
@@ -92,5 +97,5 @@ func unpack(block []byte) [][]byte {
 		panic(err) // pack wrote the block
 	}
 	records := bytes.SplitAfter(text, separator)
-	return records[:blockSize]
+	return records[:historyBlock]
 }

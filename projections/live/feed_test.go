@@ -12,7 +12,7 @@ import (
 func TestFeedHoldsItsRecords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var f history
-		n := rapid.IntRange(0, 7*blockSize).Draw(t, "records")
+		n := rapid.IntRange(0, 7*historyBlock).Draw(t, "records")
 		var all [][]byte
 		for i := range n {
 			r := fmt.Appendf(nil, "event: frame\ndata: {\"n\":%d}\n\n", i)
@@ -23,8 +23,8 @@ func TestFeedHoldsItsRecords(t *testing.T) {
 			require.Equal(t, before, fmt.Sprint(held), "records that were read earlier do not change")
 		}
 		require.Equal(t, 1+uint64(n), f.end())
-		require.LessOrEqual(t, len(f.newest), 2*blockSize)
-		require.GreaterOrEqual(t, len(f.newest), min(n, blockSize), "uncompressed records")
+		require.LessOrEqual(t, len(f.newest), 2*historyBlock)
+		require.GreaterOrEqual(t, len(f.newest), min(n, historyBlock), "uncompressed records")
 		for i := range all {
 			number := 1 + uint64(i)
 			if number >= f.first() {
@@ -33,7 +33,7 @@ func TestFeedHoldsItsRecords(t *testing.T) {
 			}
 			packed, offset := f.block(number)
 			block := unpack(packed)
-			require.Len(t, block, blockSize)
+			require.Len(t, block, historyBlock)
 			require.Equal(t, string(all[i]), string(block[offset]))
 		}
 	})
