@@ -26,7 +26,6 @@ func TestScreenshotsOfMatches(t *testing.T) {
 	key := func(key string) string {
 		return fmt.Sprintf(`document.body.dispatchEvent(new KeyboardEvent('keydown', { key: %q, bubbles: true }))`, key)
 	}
-	const loaded = `document.readyState === 'complete'`
 	for _, shot := range []struct{ name, path, until, prepare string }{
 		{"watch-replay", "/watch/" + ended.MatchID + "#300", ready, `true`},
 		{"watch-ids", "/watch/" + ended.MatchID + "#300", ready, key("i")},
@@ -35,10 +34,9 @@ func TestScreenshotsOfMatches(t *testing.T) {
 		{"watch-live", "/watch/" + running.MatchID, ready, `true`},
 		{"watch-keys", "/watch/" + ended.MatchID + "#100", ready, key("?")},
 		{"watch-embed", "/watch/" + long.MatchID + "?embed=1#200", ready, `true`},
-		{"follow-ladder", "/watch/top/standard", ready, `true`},
-		{"follow-kiosk", "/watch/top/standard?kiosk=1", ready, `true`},
+		{"follow-bot", "/bot/" + running.State.Started.Seats[0].BotID + "/live", ready, `true`},
+		{"follow-kiosk", "/bot/" + running.State.Started.Seats[0].BotID + "/live?kiosk=1", ready, `true`},
 		{"statistics-names", "/watch/" + long.MatchID + "/statistics?probability=1", graph, `document.querySelector('.win-graph input').focus()`},
-		{"statistics-running", "/watch/" + running.MatchID + "/statistics", loaded, `true`},
 	} {
 		p.open(shot.path)
 		p.until(shot.until)
