@@ -65,7 +65,9 @@ func TestNamesAndNumbersFit(t *testing.T) {
 		require.Empty(t, eval[[]string](p, cut+`('.result bdi, .result td, .result [data-slot=mark]')`), "results at %v", size)
 		require.LessOrEqual(t, eval[int](p, `document.querySelector('.result thead tr').clientHeight`), 30, "a header of the result is broken at %v", size)
 		require.Greater(t, eval[float64](p, `Math.min(...[...document.querySelectorAll('.result .sum td:nth-child(2)')].map((e) => e.clientWidth))`), 120.0, "sums at %v", size)
-		p.open("/watch/" + g.MatchID + "/statistics")
+		p.open("/watch/" + g.MatchID + "/statistics?probability=1")
+		p.until(graph)
+		eval[bool](p, `document.querySelector('#win-probability details').open = true`)
 		require.Empty(t, eval[[]string](p, cut+`('.figures-table :is(th, td)')`), "statistics at %v", size)
 	}
 }
