@@ -143,7 +143,7 @@ func (p *tab) until(expression string) {
 	p.t.Helper()
 	for {
 		_, err := chromedp.Run(p.ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(0)))
-		if err != nil && strings.Contains(err.Error(), "Cannot find context") {
+		if err != nil && (strings.Contains(err.Error(), "Cannot find context") || strings.Contains(err.Error(), "target navigated")) {
 			continue
 		}
 		require.NoError(p.t, err, expression)

@@ -44,11 +44,11 @@ func tablesOfCauses(tlsBot func(testing.TB, string) *testBot, expire func(*testi
 	}
 	return [][]cause{
 		{
-			{name: "dead process", sentence: "no connection could be made; check that the bot is running", breaks: func(_ *testing.T, b *testBot) { b.server.Close() }},
+			{name: "dead process", sentence: "no connection could be made; check that the bot is running", create: newBotAlone, breaks: func(_ *testing.T, b *testBot) { b.server.Close() }},
 			{name: "truncated JSON", sentence: "unexpected end of JSON input at byte 6", conduct: text(func(decision) string { return `{"id":` })},
 			{name: "no value in JSON", sentence: "invalid character '}' .*at byte 18", conduct: text(func(decision) string { return `{"id":1,"action":}` })},
 		}, {
-			{name: "wrong port", sentence: "the server sent no usable HTTP response in time", breaks: replaceWithAnotherService},
+			{name: "wrong port", sentence: "the server sent no usable HTTP response in time", create: newBotAlone, breaks: replaceWithAnotherService},
 			{name: "repeated key in JSON", sentence: `the key "id" is given twice`, conduct: text(func(decision) string { return `{"id":1,"id":1,"action":{}}` })},
 			{name: "wrong types", sentence: `/action/\S+ must be .*, got the string "14"`, conduct: text(wrongTypes)},
 		}, {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"nhooyr.io/websocket"
 
 	"hexarena/domain/match"
@@ -66,6 +67,19 @@ type connKey struct{}
 // newTestBot serves a bot until the test ends.
 func newTestBot(t testing.TB, name string) *testBot {
 	p := newUnstartedBot(t, name)
+	p.server.Start()
+	p.url = p.server.URL
+	return p
+}
+
+// newBotAlone serves a bot at a loopback address that other servers do not use. If the
+// bot stops, no other test gets its port.
+func newBotAlone(t testing.TB, name string) *testBot {
+	p := newUnstartedBot(t, name)
+	require.NoError(t, p.server.Listener.Close())
+	var err error
+	p.server.Listener, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.9:0")
+	require.NoError(t, err)
 	p.server.Start()
 	p.url = p.server.URL
 	return p
