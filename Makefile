@@ -79,9 +79,9 @@ simulate: ## play SEEDS simulated histories (default 100) from the seed FROM (de
 	@cd cmd/arena && ARENA_SIMULATE_SEEDS=$${SEEDS:-100} ARENA_SIMULATE_FROM=$${FROM:-1} ARENA_SIMULATE_JOBS=$${JOBS:-} ../../bin/simulate.test -test.timeout 0 -test.v -test.run '^TestSimulatedHistories$$'
 
 .PHONY: screenshots
-screenshots: deps ## write a picture of each page, at three widths and in both themes, into screenshots/
+screenshots: deps ## write a picture of each page, at seven sizes and in both themes, into screenshots/
 	@mkdir -p screenshots
-	@ARENA_SCREENSHOTS=$(CURDIR)/screenshots $(GO) test -count=1 -timeout 20m -run 'TestEveryPageIsSoundInABrowser|TestViewRecordsInABrowser|TestPagesOfAilingBotsInABrowser|TestTrialsOnThePages|TestScreenshotsOfMatches' ./cmd/arena ./adapters/web
+	@ARENA_SCREENSHOTS=$(CURDIR)/screenshots $(GO) test -count=1 -timeout 1h -run 'TestEveryPageIsSoundInABrowser|TestViewRecordsInABrowser|TestPagesOfAilingBotsInABrowser|TestTrialsOnThePages|TestScreenshotsOfMatches' ./cmd/arena ./adapters/web
 
 .PHONY: race
 race: deps ## run the tests of concurrent packages under the race detector (needs a C compiler)

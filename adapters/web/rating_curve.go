@@ -51,7 +51,8 @@ func ratingCurve(points []point) template.HTML {
 	fmt.Fprintf(&b, `<svg class="curve" viewBox="0 0 %d %d" role="img" aria-label="Rating over %d matches: now %.1f; the estimated skill is %.1f ± %.1f">`,
 		curveW, curveH, len(points), last.Rating, last.Mu, 3*last.Sigma)
 	for value := low; value <= high+step/2; value += step {
-		fmt.Fprintf(&b, `<path class="grid" d="M%d %.1fH%d"/><text x="%d" y="%.1f" text-anchor="end">%g</text>`, curveLeft, y(value), curveW, curveLeft-6, y(value)+4, value)
+		fmt.Fprintf(&b, `<path class="grid" d="M%d %.1fH%d"/><text x="%d" y="%.1f" text-anchor="end">%s</text>`,
+			curveLeft, y(value), curveW, curveLeft-6, y(value)+4, strings.Replace(fmt.Sprintf("%g", value), "-", "−", 1))
 	}
 	fmt.Fprintf(&b, `<polyline class="mu" points="%s"/><polyline class="rating" points="%s"/>`, strings.Join(middle, " "), strings.Join(lower, " "))
 	slices.Reverse(lower)

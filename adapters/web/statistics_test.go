@@ -268,6 +268,59 @@ func TestWinProbabilityGraphLeadsToTurns(t *testing.T) {
 	require.Equal(t, "Turn 1", p.text("[data-part=turn]"))
 }
 
+// With the keyboard, a slider moves over the turns of the graph, and Enter opens the turn.
+func TestWinProbabilityGraphByKeyboard(t *testing.T) {
+	s := newStage(t)
+	g := s.ended("Ann", "Bea", "Cat", "Dot")
+	p := openTab(t, s.url)
+	p.open("/watch/" + g.MatchID + "/statistics")
+	p.compute()
+	const slider = "#win-probability input[type=range]"
+	value := func() string {
+		return eval[string](p, fmt.Sprintf(`document.querySelector(%q).ariaValueText`, slider))
+	}
+	// hint returns its first line, and whether it is above the thumb of the slider.
+	hint := func() string {
+		return eval[string](p, fmt.Sprintf(`(() => {
+			const hint = document.querySelector('.hint');
+			if (hint.hidden) return 'hidden';
+			const range = document.querySelector(%q);
+			const box = range.getBoundingClientRect();
+			const thumb = box.left + 8 + (box.width - 16) * range.value / range.max;
+			const { left, right } = hint.getBoundingClientRect();
+			return hint.firstChild.textContent + (left <= thumb && thumb <= right ? '' : ', away from the thumb');
+		})()`, slider))
+	}
+	focused := func() bool { return eval[bool](p, fmt.Sprintf(`document.activeElement.matches(%q)`, slider)) }
+	require.Regexp(t, `^End: .*100%`, value())
+	require.Equal(t, "hidden", hint())
+	p.do(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Tab))
+	require.True(t, focused(), "the slider is right after the link to the definition")
+	require.NotEqual(t, "none", eval[string](p, `getComputedStyle(document.activeElement).outlineStyle`), "the focus is visible")
+	require.Equal(t, "End", hint())
+
+	turns := int(g.State.Game.Turn)
+	p.do(chromedp.KeyEvent(kb.ArrowLeft), chromedp.KeyEvent(kb.ArrowLeft))
+	require.Equal(t, fmt.Sprint("Turn ", turns-1), hint())
+	require.Regexp(t, fmt.Sprintf(`^Turn %d: (\w+ \d+%%, ){3}\w+ \d+%%$`, turns-1), value())
+	p.do(chromedp.KeyEvent(kb.Home))
+	require.Equal(t, "Setup", hint())
+	for range 3 {
+		p.do(chromedp.KeyEvent(kb.ArrowRight))
+	}
+	require.Equal(t, "Turn 3", hint())
+	tips := `[...document.querySelectorAll('#win-probability .tip')].map((tip) => tip.style.transform.split(',')[0])`
+	x := fmt.Sprintf("translate(%gpx", math.Round(10*420*3/float64(turns+1))/10)
+	require.Equal(t, []string{x, x, x, x}, eval[[]string](p, tips), "the marks of the seats are at the turn")
+	p.do(chromedp.KeyEvent(kb.Tab))
+	require.False(t, focused())
+	require.Equal(t, "hidden", hint())
+	p.do(chromedp.Focus(chromedp.CSS(slider)), chromedp.KeyEvent(kb.Enter))
+	p.until(ready)
+	require.Equal(t, "Turn 3", p.text("[data-part=turn]"))
+	require.Contains(t, p.text("[data-part=now]"), " rolls ")
+}
+
 // While the arena is busy, the page says so, and the reader can try again.
 func TestWinProbabilityWhileTheArenaIsBusy(t *testing.T) {
 	s := newStage(t)

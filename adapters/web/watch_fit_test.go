@@ -49,6 +49,29 @@ func TestBoardScoresAndControlsFit(t *testing.T) {
 	}
 }
 
+// No name or number is cut that has room: short names in the title keep their width beside long
+// ones, and the result and the statistics have no columns that touch.
+func TestNamesAndNumbersFit(t *testing.T) {
+	s := newStage(t)
+	g := s.ended(strings.Repeat("Long name ", 6), strings.Repeat("W", 30), "Cat", "Dot")
+	p := openTab(t, s.url)
+	const cut = `((selector) => [...document.querySelectorAll(selector)].filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent.trim()).filter((text) => text.length < 20))`
+	for _, size := range [][2]int64{{390, 844}, {600, 400}, {768, 1024}, {1024, 768}, {1366, 657}, {1440, 900}, {1920, 1080}} {
+		p.do(chromedp.EmulateViewport(size[0], size[1]))
+		p.open(fmt.Sprintf("/watch/%s#%d", g.MatchID, g.State.Seq))
+		p.until(ready)
+		require.Empty(t, eval[[]string](p, cut+`('h1 bdi, .seat bdi')`), "names at %v", size)
+		eval[bool](p, `document.querySelector('.result').open = true`)
+		require.Empty(t, eval[[]string](p, cut+`('.result bdi, .result td, .result [data-slot=mark]')`), "results at %v", size)
+		require.LessOrEqual(t, eval[int](p, `document.querySelector('.result thead tr').clientHeight`), 30, "a header of the result is broken at %v", size)
+		require.Greater(t, eval[float64](p, `Math.min(...[...document.querySelectorAll('.result .sum td:nth-child(2)')].map((e) => e.clientWidth))`), 120.0, "sums at %v", size)
+		p.open("/watch/" + g.MatchID + "/statistics?probability=1")
+		p.until(graph)
+		eval[bool](p, `document.querySelector('#win-probability details').open = true`)
+		require.Empty(t, eval[[]string](p, cut+`('.figures-table :is(th, td)')`), "statistics at %v", size)
+	}
+}
+
 // A click on the marks or on a graph goes to the event under the pointer. The address
 // chooses where a replay begins and ends, its speed and its theme.
 func TestSeekByClickAndByAddress(t *testing.T) {

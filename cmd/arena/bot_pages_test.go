@@ -60,6 +60,8 @@ func TestPagesOfAilingBotsInABrowser(t *testing.T) {
 	for name, bot := range map[string]string{"failing": "striking", "unreachable": "dead", "untested": hostile, "paused": "good", "suspended": "better"} {
 		show("manage-"+name, "/dashboard/bots/"+a.bot(bot).ID)
 	}
+	show("public-untested", "/bot/"+a.bot(hostile).ID)
+	show("live-untested", "/bot/"+a.bot(hostile).ID+"/live")
 	for name, bot := range map[string]rest.Bot{"failing": a.bot("striking"), "unreachable": a.bot("dead")} {
 		e := bot.Health.LastError
 		show("public-"+name, "/bot/"+bot.ID)

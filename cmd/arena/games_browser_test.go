@@ -33,6 +33,7 @@ func TestPageFollowsABotThroughThreeMatches(t *testing.T) {
 		if id := b.value(`document.querySelector(".watch.ready")?.dataset.watch`); id != "" && !seen[id] {
 			seen[id] = true
 			require.Equal(t, "none", b.value(`getComputedStyle(document.querySelector(".bar")).display`), "no controls")
+			require.NotEqual(t, "none", b.value(`getComputedStyle(document.querySelector(".dice-chart .bar")).display`), "the bars of the dice")
 			require.Equal(t, "0", b.value(`document.querySelectorAll("header.site, footer.site").length`))
 		}
 		return len(seen) == 3

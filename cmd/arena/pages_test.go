@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
+	"hexarena/adapters/web/webtest"
 	"hexarena/domain/ladder"
 	"hexarena/projections/matches"
 )
@@ -202,7 +203,7 @@ func pagesOf(s *testArena, botID string) []struct{ name, path string } {
 // In both themes, no page prints errors, loads data from other hosts, transfers too
 // many bytes, or has accessibility problems that axe-core finds. If the environment
 // variable ARENA_SCREENSHOTS names a folder, the test writes screenshots of each
-// page, at three widths, to that folder.
+// page to that folder.
 func TestEveryPageIsSoundInABrowser(t *testing.T) {
 	t.Parallel()
 	b, judge := newTab(t), axe(t)
@@ -248,7 +249,7 @@ func (b *tab) examine(name, judge string) {
 	}
 	b.as(768, "dark")
 	b.judge(name+", dark", `["color-contrast"]`) // all other rules have the same results in both themes
-	b.shoot(name)
+	require.NoError(b.t, webtest.Shoot(b.ctx, name))
 }
 
 // The constant brokenLinks is a script that returns the links of the site's menu that
@@ -313,22 +314,4 @@ func (s *testArena) settleDashboard(b *tab) string {
 	b.fill("textarea", base64.StdEncoding.EncodeToString(public))
 	b.submit("main .stack button")
 	return botID
-}
-
-// shoot writes screenshots of the page if ARENA_SCREENSHOTS is set.
-func (b *tab) shoot(name string) {
-	b.t.Helper()
-	dir := os.Getenv("ARENA_SCREENSHOTS")
-	if dir == "" {
-		return
-	}
-	require.NoError(b.t, os.MkdirAll(dir, 0o750))
-	for _, theme := range []string{"light", "dark"} {
-		for _, width := range []int64{390, 768, 1440} {
-			b.as(width, theme)
-			png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-			require.NoError(b.t, err)
-			require.NoError(b.t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%d-%s.png", name, width, theme)), png, 0o600))
-		}
-	}
 }

@@ -55,6 +55,12 @@ export class LineChart {
     return Math.round(Math.min(Math.max(part, 0), 1) * (this.n - 1));
   }
 
+  // pointAt returns the place of frame i in the window, at half the height of the chart.
+  pointAt(i) {
+    const box = this.element.getBoundingClientRect();
+    return { clientX: box.left + ((this.x(i) + 52) / (width + 66)) * box.width, clientY: box.top + box.height / 2 };
+  }
+
   y(v) { return Math.round((height - (v / this.top) * height) * 10) / 10; }
 
   path(n, seat) {

@@ -1,6 +1,6 @@
 // The win probability on the page with the statistics of a match: computes it on request,
 // and draws the table of the page as a graph. A point of the graph leads to its turn in the
-// replay.
+// replay, and so does the slider below it.
 import { mark, paint, svg } from './board-art.mjs';
 import { LineChart } from './chart.mjs';
 import { element, write } from './dom.mjs';
@@ -22,7 +22,6 @@ class WinChart extends LineChart {
     for (const picture of this.element.querySelectorAll('svg')) picture.setAttribute('viewBox', '-52 -12 486 252');
     this.draw(rows.length);
     this.at(rows.length - 1);
-    this.mark(rows.length - 1);
   }
 
   draw(n) {
@@ -58,6 +57,37 @@ class WinChart extends LineChart {
       return [text];
     });
   }
+}
+
+// slider moves over the turns with the arrow keys, like the slider of a replay. Enter opens the
+// turn.
+function slider(chart, hint, rows, names) {
+  const range = element('input');
+  range.type = 'range';
+  range.max = rows.length - 1;
+  range.value = range.max;
+  range.ariaLabel = 'Turn';
+  range.title = 'Turn (← →). Enter opens it.';
+  const told = ({ link, cells }) => `${link.textContent}: ${cells.map(({ wins }, s) => `${names[s]} ${Math.round(wins)}%`).join(', ')}`;
+  const choose = () => {
+    const i = Number(range.value);
+    chart.mark(i);
+    range.ariaValueText = told(rows[i]);
+  };
+  const show = () => {
+    choose();
+    hint.show(chart.pointAt(range.value), Number(range.value));
+  };
+  choose();
+  range.addEventListener('input', show);
+  range.addEventListener('focus', () => { if (range.matches(':focus-visible')) show(); });
+  range.addEventListener('blur', () => hint.hide());
+  range.addEventListener('keydown', (e) => { if (e.key === 'Enter') rows[range.value].link.click(); });
+  chart.element.addEventListener('pointermove', () => {
+    range.value = hint.at;
+    choose();
+  });
+  return range;
 }
 
 // read returns the rows of the table.
@@ -96,9 +126,9 @@ function draw(section) {
     }),
   ]);
   hint.watch(chart.element, (x, width) => chart.indexAt(x, width), (i) => rows[i].link.click());
-  chart.element.addEventListener('pointermove', () => chart.mark(hint.at));
+  const names = [...table.tHead.querySelectorAll('bdi')].map((name) => name.textContent);
   const figure = element('figure', 'win-graph');
-  figure.append(chart.element, legend(table));
+  figure.append(chart.element, slider(chart, hint, rows, names), legend(table));
   const details = section.querySelector('details');
   details.before(figure);
   details.open = false;

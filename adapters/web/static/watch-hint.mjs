@@ -1,5 +1,5 @@
 // The hint beside the pointer: the event under the pointer, and the scores after it. A
-// click goes to that event.
+// click goes to that event. Other code can show the hint at any place.
 import { element } from './dom.mjs';
 
 export class Hint {
@@ -19,13 +19,17 @@ export class Hint {
       return indexAt(e.clientX - box.left, box.width);
     };
     area.addEventListener('pointermove', (e) => this.show(e, index(e)));
-    area.addEventListener('pointerleave', () => { this.box.hidden = true; });
+    area.addEventListener('pointerleave', () => this.hide());
     area.addEventListener('click', (e) => { // coordinates of clicks are rounded, so a visible hint decides
       const i = this.box.hidden ? index(e) : this.at;
       if (i >= 0) go(i);
     });
   }
 
+  hide() { this.box.hidden = true; }
+
+  // show shows event i at a place of the window, which a pointer event or {clientX, clientY}
+  // names.
   show(e, i) {
     const lines = i < 0 ? undefined : this.lines(i);
     this.box.hidden = !lines;

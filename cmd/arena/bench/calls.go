@@ -7,8 +7,10 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"hexarena/cmd/arena/progress"
+	"hexarena/eventstore"
 )
 
 // callsCmd implements `arena bench calls`. It starts an arena in its own process and
@@ -112,6 +114,13 @@ func (b *callsBench) measureRow(ctx context.Context, row callRow) (r callReport,
 			caller, q.left = b.newCaller(), nil
 		}
 		status, header, size, err := b.call(ctx, caller, row, i)
+		for err == nil && status == http.StatusServiceUnavailable { // the arena still computes an answer: on a busy machine, a win probability takes longer than a call may wait
+			caller.CloseIdleConnections()
+			caller, q.left = b.newCaller(), nil
+			if err = eventstore.Sleep(ctx, 100*time.Millisecond); err == nil {
+				status, header, size, err = b.call(ctx, caller, row, i)
+			}
+		}
 		switch {
 		case err != nil:
 			return r, err
