@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/cloudflare/circl/sign/bls"
 
@@ -19,12 +20,48 @@ var (
 	ErrSignature = errors.New("the signature is not valid under the key of the chain")
 )
 
+// mostVerified is the maximum number of rounds that Verify remembers.
+const mostVerified = 1024
+
+// verified contains rounds that Verify has accepted. The matches of a tick share a round,
+// and a check takes more than a millisecond.
+var verified = struct {
+	mu     sync.Mutex
+	rounds map[signedRound]bool
+}{rounds: map[signedRound]bool{}}
+
+// signedRound is all that a check depends on.
+type signedRound struct {
+	key   string // of the chain
+	round beacon.Round
+}
+
 // Verify checks that the round is signed with the chain's key, and that the randomness
 // follows from the signature. It uses only the chain's hash and public key.
 func Verify(chain beacon.Chain, r beacon.Round) error {
 	if r.Chain != chain.Hash {
 		return fmt.Errorf("round %d of chain %q: %w, not to %q", r.Round, r.Chain, ErrChain, chain.Hash)
 	}
+	id := signedRound{string(chain.PublicKey), r}
+	verified.mu.Lock()
+	known := verified.rounds[id]
+	verified.mu.Unlock()
+	if known {
+		return nil
+	}
+	if err := check(chain, r); err != nil {
+		return err
+	}
+	verified.mu.Lock()
+	defer verified.mu.Unlock()
+	if len(verified.rounds) >= mostVerified {
+		clear(verified.rounds)
+	}
+	verified.rounds[id] = true
+	return nil
+}
+
+func check(chain beacon.Chain, r beacon.Round) error {
 	signature, _, err := r.Decode()
 	if err != nil {
 		return err

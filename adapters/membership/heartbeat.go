@@ -60,7 +60,7 @@ func (m *Members) awaitBeat(ctx context.Context, start time.Time) error {
 func (m *Members) untilBeat(start time.Time) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if e := m.myself(); e.MaxMatches != m.announced.MaxMatches || !slices.Equal(e.SeedKeys, m.announced.SeedKeys) {
+	if m.o.MaxMatches() != m.announced.MaxMatches || !slices.Equal(m.o.SeedKeys(), m.announced.SeedKeys) {
 		return 0
 	}
 	next := start.Add(beatEvery)

@@ -59,6 +59,9 @@ func (s *simulation) start(h *simulatedHost) *simulatedProcess {
 	s.started = append(s.started, p)
 	s.mu.Unlock()
 	s.world.Step("%s starts", name)
+	if s.world.Planted() == simulate.PlantEarlyCheckpoint && h.starts > 1 {
+		s.plantEarlyCheckpoint(h.data)
+	}
 	go func() {
 		defer close(p.ended)
 		a, err := p.open(ctx)
@@ -123,13 +126,11 @@ func (p *simulatedProcess) kill(why string) {
 	if err := copyFolder(p.data, p.host.data); err != nil {
 		s.fail("copy the data folder of %s: %v", p.name, err)
 	}
-	if s.world.Planted() == simulate.PlantEarlyCheckpoint {
-		s.plantEarlyCheckpoint(p.host.data)
-	}
 	p.stop()
 }
 
-// plantEarlyCheckpoint moves the checkpoint of a read model to the end of the log.
+// plantEarlyCheckpoint moves the checkpoint of a read model to the end of the log. The
+// commit calls the method committing, so the caller must not hold the lock.
 func (s *simulation) plantEarlyCheckpoint(data string) {
 	db, err := sql.Open("sqlite", filepath.Join(offline.ProjectionsDir(data), "matches.db"))
 	if err != nil {

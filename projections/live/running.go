@@ -3,6 +3,7 @@ package live
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"hexarena/domain/ladder"
@@ -118,7 +119,7 @@ func begin(event string, id, size int) []byte {
 	b := make([]byte, 0, size+48)
 	b = append(append(append(b, "event: "...), event...), '\n')
 	if id > 0 {
-		b = fmt.Appendf(b, "id: %d\n", id)
+		b = append(strconv.AppendInt(append(b, "id: "...), int64(id), 10), '\n')
 	}
 	return append(b, "data: "...)
 }

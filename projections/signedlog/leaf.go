@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gowebpki/jcs"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
@@ -104,7 +104,7 @@ func leafFrom(ctx context.Context, log eventstore.Log, id, status string, rated 
 	if err != nil {
 		return nil, err
 	}
-	return jcs.Transform(text)
+	return canonical(text)
 }
 
 // Leaf builds a leaf from the public JSON of a match's record, and returns the
@@ -126,5 +126,13 @@ func Leaf(text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return jcs.Transform(picked)
+	return canonical(picked)
+}
+
+// canonical returns the canonical form (RFC 8785) of a JSON text. It may overwrite the
+// text.
+func canonical(text []byte) ([]byte, error) {
+	v := jsontext.Value(text)
+	err := v.Canonicalize()
+	return v, err
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/gowebpki/jcs"
 	"github.com/stretchr/testify/require"
 	"github.com/transparency-dev/merkle/rfc6962"
 
@@ -171,6 +172,9 @@ func TestEveryClosedMatchIsALeaf(t *testing.T) {
 		w.sync()
 		leaf, err := signedlog.Leaf(w.record(g.MatchID))
 		require.NoError(t, err)
+		independent, err := jcs.Transform(leaf)
+		require.NoError(t, err)
+		require.Equal(t, string(independent), string(leaf))
 		leaves, ids = append(leaves, leaf), append(ids, g.MatchID)
 		heads = append(heads, w.head(ladder.Standard))
 		require.Equal(t, uint64(n+1), heads[n+1].Size)
