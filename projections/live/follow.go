@@ -27,7 +27,7 @@ const (
 // subscription ends, Run catches up and subscribes again. Readers keep their
 // positions.
 func (h *Hub) Run(ctx context.Context) {
-	defer h.ending.Wait()
+	defer func() { _ = h.ending.Wait() }()
 	for wait := firstRetry; ; wait = min(2*wait, maxRetry) {
 		begun := time.Now()
 		err := h.follow(ctx)
@@ -198,21 +198,23 @@ func (h *Hub) conclude(ctx context.Context, id string, at eventstore.Position) {
 	if !ok {
 		return
 	}
-	h.ending.Go(func() {
+	h.ending.Go(func() error {
 		summary, err := h.Ended(ctx, id, at)
-		if ctx.Err() != nil {
-			return
-		}
 		if err != nil {
-			h.drop(m, fmt.Errorf("look up the match's end: %w", err))
-			return
+			err = fmt.Errorf("look up the match's end: %w", err)
 		}
-		end, err := endRecord(summary)
-		if err != nil {
+		var end []byte
+		if err == nil {
+			end, err = endRecord(summary)
+		}
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
 			h.drop(m, err)
-			return
+		default:
+			h.leave(m, end)
 		}
-		h.leave(m, end)
+		return nil
 	})
 }
 

@@ -18,6 +18,8 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"hexarena/domain/ladder"
 	"hexarena/domain/seed"
 	"hexarena/eventstore"
@@ -46,13 +48,18 @@ type Match struct {
 	Scores []int `json:"scores"` // public points, by seat
 }
 
+// maxEnding is the maximum number of ended matches that wait for Options.Ended at the same
+// time. If more matches end, the hub waits, so that a match list that is far behind does
+// not fill the memory with boards.
+const maxEnding = 1024
+
 // Hub contains the running matches. Its methods are safe for concurrent use, but
 // Run must be called only once.
 type Hub struct {
 	Options
 	ready     chan struct{} // closed once Run has loaded the matches that were running when it began
 	readyOnce sync.Once
-	ending    sync.WaitGroup // calls to Options.Ended
+	ending    errgroup.Group // calls to Options.Ended; they return no errors
 
 	mu       sync.RWMutex
 	running  map[string]*running
@@ -63,6 +70,7 @@ type Hub struct {
 // New returns an empty hub. Run fills it.
 func New(o Options) *Hub {
 	h := &Hub{Options: o, ready: make(chan struct{}), running: map[string]*running{}, channels: map[string]*channel{}, added: signal{make(chan struct{})}}
+	h.ending.SetLimit(maxEnding)
 	for _, mode := range slices.Concat(ladder.Modes, []string{""}) {
 		h.channels[mode] = newChannel()
 	}
