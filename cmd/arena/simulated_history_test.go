@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -184,6 +185,19 @@ func (s *simulation) committing(path string) {
 			s.passes(p, simulate.BeforeCommit, strings.TrimSuffix(filepath.Base(path), ".db"))
 		}
 	}
+}
+
+// heard remembers the last request that each bot got in each match.
+func (s *simulation) heard(bot, matchID string, frame []byte) {
+	if s.world.Planted() == simulate.PlantShownCard {
+		frame = bytes.Replace(frame, []byte(`"myScore":`), []byte(`"deck":["knight"],"myScore":`), 1)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.asked[matchID] == nil {
+		s.asked[matchID] = map[string][]byte{}
+	}
+	s.asked[matchID][bot] = frame
 }
 
 func (s *simulation) sent(process string) {

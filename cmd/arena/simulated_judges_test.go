@@ -195,6 +195,7 @@ func (s *simulation) judge(ctx context.Context) {
 	}
 	s.judgeSightings(secrets)
 	s.judgeFrames(ctx)
+	s.judgeRequests(ctx, matches)
 	s.judgeLimits()
 	s.judgeNames()
 	s.judgeMails()

@@ -18,6 +18,8 @@ import (
 
 	"hexarena/adapters/client"
 	"hexarena/cmd/arena/simulate"
+	"hexarena/domain/match"
+	"hexarena/projections/frames"
 )
 
 // streamed is a response that its reader gets while the handler writes it.
@@ -50,6 +52,8 @@ func (s *streamed) Write(p []byte) (int, error) {
 		return len(p), nil
 	case s.planted == simulate.PlantWrongFrame:
 		p = bytes.ReplaceAll(p, []byte(`"phase":"main"`), []byte(`"phase":"over"`))
+	case s.planted == simulate.PlantShownData:
+		p = bytes.ReplaceAll(p, []byte(`"event":{`), []byte(`"event":{"data":{},`))
 	}
 	return s.body.Write(p)
 }
@@ -135,9 +139,50 @@ func (s *simulation) watch(ctx context.Context, matchID string) {
 		}
 		if r.event == "frame" {
 			s.frames[matchID] = r
+			s.judgePublic(matchID, r.data)
 		}
 		return true
 	})
+}
+
+// judgePublic checks that a frame of a running match contains no private data. The caller
+// must hold s.mu.
+func (s *simulation) judgePublic(matchID, data string) {
+	var f struct{ Event map[string]any }
+	err := json.Unmarshal([]byte(data), &f)
+	maps.DeleteFunc(f.Event, func(name string, _ any) bool { return slices.Contains([]string{"seq", "at", "kind", "seat"}, name) })
+	if err != nil || len(f.Event) > 0 {
+		s.fail("the live board of %s shows the frame %s (%v)", matchID, data, err)
+	}
+}
+
+// judgeRequests checks, for one bot in each match, that the last request it got follows
+// from the log. So the request shows no card that the bot may not see.
+func (s *simulation) judgeRequests(ctx context.Context, matches []judgedMatch) {
+	if s.world.Faults()[simulate.EventsLost] > 0 {
+		return // bots may have been asked decisions that were lost
+	}
+	for _, m := range matches {
+		asked := s.asked[m.id]
+		h, err := frames.Read(ctx, s.log.Store(), m.id)
+		if len(asked) == 0 || err == nil && !h.Ended() {
+			continue
+		}
+		names := slices.Sorted(maps.Keys(asked))
+		name := names[s.world.Draw("judged request", m.id).IntN(len(names))]
+		var got match.Request
+		err = errors.Join(err, json.Unmarshal(asked[name], &got))
+		if err != nil {
+			s.failed("the last request of %s in %s: %v", name, m.id, err)
+			continue
+		}
+		_, view, _ := bytes.Cut(asked[name], []byte(`"view":`))
+		for _, d := range h.Decisions(got.Seat, nil, match.NewDetails()) {
+			if want := d.Request.View.AppendJSON(nil); d.ID == got.ID && !bytes.Equal(bytes.TrimSuffix(view, []byte("}")), want) {
+				s.failed("bot %s was asked %s in %s, but should have seen %s", name, asked[name], m.id, want)
+			}
+		}
+	}
 }
 
 // judgeFrames checks that the last frame that somebody saw of a live board is in the

@@ -56,7 +56,8 @@ type simulation struct {
 	failures []string
 	trace    []string // the steps before the first failure
 	seen     []sighting
-	frames   map[string]streamRecord // by match, the last frame that somebody saw
+	frames   map[string]streamRecord      // by match, the last frame that somebody saw
+	asked    map[string]map[string][]byte // by match and bot, the last request that arrived
 }
 
 // result is the outcome of a simulated history.
@@ -87,10 +88,11 @@ func simulateSeed(t *testing.T, seed uint64, planted simulate.Planted) (r result
 		rand.Reader = w.Random()
 		uuid.SetRand(rand.Reader)
 		defer func() { rand.Reader = reader; uuid.SetRand(reader) }()
-		s := &simulation{t: t, world: w, log: simulate.NewLog(w), network: simulate.NewNetwork(w), root: root, bots: map[string]*simulate.Bot{}, frames: map[string]streamRecord{}}
+		s := &simulation{t: t, world: w, log: simulate.NewLog(w), network: simulate.NewNetwork(w), root: root, bots: map[string]*simulate.Bot{},
+			frames: map[string]streamRecord{}, asked: map[string]map[string][]byte{}}
 		s.steps.ladders, s.steps.ends = map[string]*ladderJudge{}, map[eventstore.StreamID]eventstore.Revision{}
 		s.log.Stored = s.judgeStep
-		s.network.Sent = s.sent
+		s.network.Sent, s.network.Asked = s.sent, s.heard
 		playing.Store(s)
 		defer playing.Store(nil)
 		http.DefaultTransport = s

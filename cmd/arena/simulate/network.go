@@ -43,11 +43,13 @@ type Network struct {
 
 	// Sent is called when a process has sent a request. It may kill the process.
 	Sent func(process string)
+	// Asked is called when a request arrives at a bot.
+	Asked func(bot, match string, frame []byte)
 }
 
 // NewNetwork returns a network without bots.
 func NewNetwork(w *World) *Network {
-	return &Network{world: w, bots: map[string]*Bot{}, open: map[*line]struct{}{}, dead: map[string]bool{}, Sent: func(string) {}}
+	return &Network{world: w, bots: map[string]*Bot{}, open: map[*line]struct{}{}, dead: map[string]bool{}, Sent: func(string) {}, Asked: func(string, string, []byte) {}}
 }
 
 // cut is a time during which a process and a bot cannot reach each other.
@@ -292,6 +294,7 @@ func (l *line) run() {
 		if frame == nil {
 			break
 		}
+		l.network.Asked(l.bot.Name, l.match, frame)
 		if !l.answer(frame) {
 			break
 		}

@@ -33,6 +33,8 @@ const (
 	PlantEarlyCheckpoint Planted = "the checkpoint of a read model is ahead of its rows"
 	PlantForkedHead      Planted = "a head is signed twice with different roots"
 	PlantLeak            Planted = "the live board shows the seed"
+	PlantShownData       Planted = "the live board shows the data of an event"
+	PlantShownCard       Planted = "a request shows a card of another seat"
 	PlantFalsePause      Planted = "the API confirms a pause that it did not store"
 	PlantLostEvent       Planted = "an owner's event is not delivered"
 	PlantWrongFrame      Planted = "a live board shows another phase"
@@ -42,7 +44,7 @@ const (
 // Plants lists all planted faults.
 var Plants = []Planted{
 	PlantNoFence, PlantNewIDs, PlantFalseAnswer, PlantTornAppend, PlantNoRating, PlantNoAssignment, PlantRatedTwice, PlantLostWakeUp, PlantLostPause,
-	PlantShortRead, PlantLostRequest, PlantLateAnswer, PlantEarlyCheckpoint, PlantForkedHead, PlantLeak, PlantFalsePause,
+	PlantShortRead, PlantLostRequest, PlantLateAnswer, PlantEarlyCheckpoint, PlantForkedHead, PlantLeak, PlantShownData, PlantShownCard, PlantFalsePause,
 	PlantLostEvent, PlantWrongFrame, PlantLostMail,
 }
 
