@@ -27,7 +27,10 @@ const (
 	settling     = 40 * time.Minute // how long the last matches may take after the faults
 )
 
-// testedSeeds is how many seeds the tests play: less than 40 s on two idle cores.
+// testedSeeds is how many seeds the tests play: less than 40 s on two idle cores. They
+// include seeds for the fault that the histories have found: house bots that took over a
+// seat played a second dev card or made too many offers in that turn. Without the fix,
+// seeds 3, 46 and 69 fail.
 const testedSeeds = 100
 
 // play plays the history. It starts the arenas, and lets their owners register bots. It
