@@ -31,6 +31,26 @@ type logData struct {
 // NoteOn returns the note about a decision, or "".
 func (d logData) NoteOn(decision int) (string, error) { return noteText(d.Notes.Notes[decision]) }
 
+// The function outcome() names the outcome of a decision on pages. The API calls every
+// decision without a usable answer a timeout, even if the answer came in time.
+func outcome(d rest.Decision) string {
+	if d.Cause == nil {
+		return d.Outcome
+	}
+	switch *d.Cause {
+	case match.CauseDropped:
+		return "no connection"
+	case match.CauseMalformed:
+		return "unreadable"
+	case match.CauseOversized:
+		return "too large"
+	}
+	if d.Late != nil {
+		return "late"
+	}
+	return "no answer"
+}
+
 // decisionLog shows an owner the decisions of a bot in a match: each request, its
 // answer, and why an answer was rejected.
 func (p *pageRequest) decisionLog() error {

@@ -82,6 +82,7 @@ func funcs(a *assets) template.FuncMap {
 		"place":     place,
 		"playerOf":  playerOf,
 		"meanPlace": meanPlace,
+		"outcome":   outcome,
 		"indented":  indented,
 		"title":     func(mode string) string { return strings.ToUpper(mode[:1]) + mode[1:] },
 		"field":     func(f form, name string) fieldView { return fieldView{f, name} },

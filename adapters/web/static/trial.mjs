@@ -10,7 +10,7 @@ function line(d) {
   item.className = d.outcome === 'played' ? 'ok' : 'failed';
   const name = document.createElement('strong');
   name.textContent = d.kind;
-  item.append(name, ` ${d.outcome}, ${d.elapsedMs} ms`);
+  item.append(name, ` ${d.outcome === 'timeout' ? 'no usable answer' : d.outcome}, ${d.elapsedMs} ms`);
   if (d.message ?? d.code) item.append(`. Strike ${d.strikes}: ${d.message ?? d.code}`);
   return item;
 }
