@@ -22,6 +22,13 @@ for (const code of document.querySelectorAll('.prose pre')) {
   box.append(code, button);
 }
 
+// On a phone, each row of a table with many columns becomes a block (style.css). Its cells
+// then repeat the headings.
+for (const table of document.querySelectorAll('.prose table:has(th:nth-child(4))')) {
+  const headings = [...table.rows[0].cells].map((cell) => cell.textContent);
+  for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, i) => { cell.dataset.label = headings[i]; });
+}
+
 // languageOf returns the language that a part of a guide begins with: as a heading, or as
 // the first words of a paragraph.
 function languageOf(node) {
