@@ -131,8 +131,8 @@ func TestResultAddsUp(t *testing.T) {
 		_, row, found := strings.Cut(body, fmt.Sprintf(`<tr class="sum" data-sum="%d"><td></td><td colspan="2" data-slot="sum">`, seat))
 		require.True(t, found)
 		var settlements, cities, road, army, cards int
-		row = strings.Replace(row, "1 settlement,", "1 settlements,", 1)
-		_, err := fmt.Sscanf(row, "%d settlements, cities %d, road %d, army %d, cards %d</td>", &settlements, &cities, &road, &army, &cards)
+		row = strings.ReplaceAll(row, "&nbsp;", " ")
+		_, err := fmt.Sscanf(row, "Points: settlements %d, cities %d, longest road %d, largest army %d, cards %d</td>", &settlements, &cities, &road, &army, &cards)
 		require.NoError(t, err, row[:80])
 		require.Equal(t, score, settlements+cities+road+army+cards)
 		require.GreaterOrEqual(t, cards, 0)

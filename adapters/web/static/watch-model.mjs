@@ -30,7 +30,7 @@ export function pointsOf(frame, seat) {
   const army = frame.awards.largestArmy === seat ? 2 : 0;
   const settlements = towns.length - cities;
   const hidden = scoresOf(frame)[seat] - settlements - 2 * cities - road - army;
-  return `${settlements} settlement${settlements === 1 ? '' : 's'}, cities ${2 * cities}, road ${road}, army ${army}, cards ${hidden}`;
+  return `Points: settlements\u00a0${settlements}, cities\u00a0${2 * cities}, longest road\u00a0${road}, largest army\u00a0${army}, cards\u00a0${hidden}`;
 }
 
 // gains returns by seat how many cards of each resource the hexes pay for a roll, before
