@@ -128,6 +128,9 @@ func (p *pageRequest) loadIdentity(d *botData) error {
 			}
 		}
 	}
+	if d.Owner == "" {
+		_, d.Owner, _, _ = p.server.Registered(d.ID)
+	}
 	return nil
 }
 

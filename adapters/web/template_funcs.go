@@ -54,6 +54,7 @@ func funcs(a *assets) template.FuncMap {
 		"code": func(text []byte) template.HTML {
 			return template.HTML(breakable(template.HTMLEscapeString(clean(string(text)))))
 		},
+		"word":      func(code string) template.HTML { return template.HTML(breakable(template.HTMLEscapeString(code))) },
 		"sentence":  sentence,
 		"seating":   seating,
 		"shortTime": shortTime,
