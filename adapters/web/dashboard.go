@@ -126,7 +126,7 @@ func (p *pageRequest) askToRemove() error {
 	p.read("/bots/"+url.PathEscape(p.r.PathValue("id")), &b)
 	return p.ask(question{
 		Title: "Remove the bot", Name: b.Name, Do: "remove", Button: "Remove permanently", Back: "/dashboard/bots/" + b.ID,
-		Text: "The bot leaves the ladder and the leaderboard. Its matches remain, under its name.",
+		Text: "The bot leaves the ladder. Its matches remain, under its name.",
 	})
 }
 

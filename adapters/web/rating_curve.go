@@ -61,8 +61,12 @@ func ratingCurve(points []point) template.HTML {
 	if date(points[0].EndedAt) == date(last.EndedAt) {
 		label = shortTime
 	}
+	first, latest := label(points[0].EndedAt), label(last.EndedAt)
+	if first == latest { // all matches ended within a minute
+		first = ""
+	}
 	fmt.Fprintf(&b, `<text x="%d" y="%d">%s</text><text x="%d" y="%d" text-anchor="end">%s</text></svg>`,
-		curveLeft, curveH-4, label(points[0].EndedAt), curveW-4, curveH-4, label(last.EndedAt))
+		curveLeft, curveH-4, first, curveW-4, curveH-4, latest)
 	return template.HTML(b.String()) // safe: it contains only numbers and dates
 }
 

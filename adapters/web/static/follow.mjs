@@ -62,7 +62,7 @@ class Follow {
     if (this.found) return write(this.note, `The next match opens in ${Math.max(0, Math.ceil((this.from - now) / 1000))} s.`);
     const left = Math.ceil((this.tick - now) / 1000);
     if (this.tick > 0 && left < 0) this.asked = -Infinity;
-    return write(this.note, left > 0 ? `The next tables are seated in ${left < 120 ? `${left} s` : `${Math.ceil(left / 60)} min`}.` : 'Waiting for the next match.');
+    return write(this.note, left > 0 ? `The next tables are seated in ${left < 120 ? `${left} s` : `${Math.ceil(left / 60)} min`}.` : this.watched ? 'Waiting for the next match.' : 'It opens here when it begins.');
   }
 }
 
