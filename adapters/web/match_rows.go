@@ -79,7 +79,7 @@ func (b *rowWriter) player(m summary, p player) {
 		b.raw(`</span>`)
 	}
 	if mark := m.Mark(p.Seat); mark != "" {
-		b.raw(` <span class="spoiler"><span class="tag bad">`).text(mark).raw(`</span></span>`)
+		b.raw(` <span class="spoiler"><span class="tag bad">`).text(markText(mark)).raw(`</span></span>`)
 	}
 	b.raw(`</li>`)
 }

@@ -165,7 +165,7 @@ func TestAbortedMatches(t *testing.T) {
 // miss.
 func TestMarkedSeats(t *testing.T) {
 	for seat, want := range map[string]string{
-		`"strikes":3,"resigned":true,"missed":true`: "missed", `"strikes":3,"resigned":true,"missed":false`: "resigned", `"strikes":1,"resigned":false,"missed":false`: "1 strike",
+		`"strikes":3,"resigned":true,"missed":true`: "missed: sent no answer", `"strikes":3,"resigned":true,"missed":false`: "resigned", `"strikes":1,"resigned":false,"missed":false`: "1 strike",
 	} {
 		s := newSite(t)
 		m := `{"id":"` + matchID + `","mode":"standard","status":"completed","startedAt":"2026-09-06T12:00:00.000Z","endedAt":"2026-09-06T12:04:00.000Z","players":[

@@ -79,6 +79,7 @@ func funcs(a *assets) template.FuncMap {
 		"seatMark":  seatMark,
 		"delta":     delta,
 		"length":    length,
+		"markText":  markText,
 		"matchRows": matchRows,
 		"place":     place,
 		"playerOf":  playerOf,
@@ -113,6 +114,14 @@ func seatMark(seat int) template.HTML {
 		return ""
 	}
 	return template.HTML(fmt.Sprintf(`<svg viewBox="-8 -8 16 16" class="mark seat-%d" aria-hidden="true"><path d="%s"/></svg>`, seat, marks[seat]))
+}
+
+// markText explains the mark beside a seat. watch.mjs has the same words.
+func markText(mark string) string {
+	if mark == "missed" {
+		return "missed: sent no answer"
+	}
+	return mark
 }
 
 // fieldView is one field of a form, for the templates "fault" and "fault-attributes".

@@ -443,10 +443,10 @@ function aborted(reason) {
   }
 }
 
-// markOf returns the same words as seats.Seat.Mark.
+// markOf returns the same words as the function markText of the server.
 function markOf(seat) {
   if (!seat) return '';
-  if (seat.missed) return 'missed';
+  if (seat.missed) return 'missed: sent no answer';
   if (seat.resigned) return 'resigned';
   if (seat.strikes === 0) return '';
   return seat.strikes === 1 ? '1 strike' : `${seat.strikes} strikes`;
