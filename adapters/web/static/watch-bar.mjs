@@ -123,6 +123,7 @@ export class Bar {
     this.last = Math.max(length - 1, 1);
     this.range.max = length - 1;
     this.marks = timeline.marks;
+    this.area.parentElement.style.setProperty('--read', `${(100 * timeline.length) / length}%`);
     this.paint();
   }
 

@@ -463,7 +463,7 @@ function signed(n) {
 }
 
 function offered(o) {
-  return [{ seat: o.from }, ' gives ', ...cards(o.give), ' for ', ...cards(o.get), ', ', ...(o.to === undefined || o.to === null ? ['to all'] : ['to ', { seat: o.to }]), ...(o.talk ? [': ', { talk: o.talk }] : [])];
+  return [{ seat: o.from }, ' gives ', ...cards(o.give), ' for ', ...cards(o.get), ' ', ...(o.to === undefined || o.to === null ? ['to all'] : ['to ', { seat: o.to }]), ...(o.talk ? [': ', { talk: o.talk }] : [])];
 }
 
 const root = document.querySelector('[data-watch]');
