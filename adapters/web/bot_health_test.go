@@ -73,7 +73,7 @@ func TestSuspendedBotsCannotBeUnpaused(t *testing.T) {
 	for _, path := range []string{"/dashboard", "/dashboard/bots/" + botID, "/bot/" + botID} {
 		page := s.get(path, signedIn)
 		s.is(page, http.StatusOK, `<span class="tag bad">suspended</span>`)
-		require.NotContains(t, page.text, "npause")
+		require.NotContains(t, page.text, `value="unpause"`)
 		require.NotContains(t, page.text, ">paused</span>")
 	}
 	s.is(s.get("/dashboard/bots/"+botID), http.StatusOK, "Only an operator can restore it.")

@@ -130,8 +130,15 @@ type fieldView struct {
 	Name string
 }
 
-// Fault returns the error message of the field, or "".
-func (f fieldView) Fault() string { return f.Form.Refusal.For(f.Name) }
+// Fault returns the error message of the field, or "". The API leaves out the subject of a
+// message. static/site.mjs adds the same word.
+func (f fieldView) Fault() string {
+	message := f.Form.Refusal.For(f.Name)
+	if strings.HasPrefix(message, "is ") || strings.HasPrefix(message, "must ") {
+		return "This " + message
+	}
+	return message
+}
 
 // clean replaces control characters, and characters that change the direction of
 // text, with U+FFFD. Registration rejects names with such characters, but old

@@ -104,7 +104,7 @@ function finish(form, { location: next, refusal }) {
     const input = form.elements.namedItem(field);
     if (!(input instanceof HTMLElement)) continue;
     input.setAttribute("aria-invalid", "true");
-    if (message !== refusal.detail) input.closest("label").after(element("span", "fault", message));
+    if (message !== refusal.detail) input.closest("label").after(element("span", "fault", message.replace(/^(?=is |must )/, "This ")));
   }
 }
 
