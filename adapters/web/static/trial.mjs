@@ -11,7 +11,7 @@ function line(d) {
   const name = document.createElement('strong');
   name.textContent = d.kind;
   item.append(name, ` ${d.outcome === 'timeout' ? 'no usable answer' : d.outcome}, ${d.elapsedMs} ms`);
-  if (d.message ?? d.code) item.append(`. Strike ${d.strikes}: ${d.message ?? d.code}`);
+  if (d.message ?? d.code) item.append(`. Strike ${d.strikes}: ${(d.message ?? d.code).replace(/^came /, 'the answer came ')}`);
   return item;
 }
 
