@@ -89,7 +89,7 @@ func TestPagesOfSession(t *testing.T) {
 			"distance_rule", "vertex 14 is next to the town on 9", "/watch/" + matchID + "#44", `class="town seat-1"`,
 			"41 of 4750 ms", "0 of 0 ms", "the bot had no time left in this match, so the arena did not ask it",
 			"The bot had 1 wool, 2 ore in its hand.", "The bot had no cards in its hand.", "&#34;message&#34;: &#34;a\uFFFDb&#34;",
-			"came 1,004 ms late", `{&#34;id&#34;:11}`, `<span class="tag bad">late</span>`, `<span class="tag bad">no answer</span>`, `<span class="tag bad">illegal</span>`, "This was the third strike, so the bot resigned.",
+			"came 1,004 ms late", `{&#34;id&#34;:11}`, `<span class="tag bad">late</span>`, `<span class="tag bad">no answer</span>`, `<span class="tag bad">illegal</span>`, `<span class="tag bad">unreadable</span>`, `<span class="tag bad">no connection</span>`, "This was the third strike, so the bot resigned.",
 		},
 	} {
 		page := s.get(path, signedIn, func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip") })

@@ -81,6 +81,8 @@ func newSite(t *testing.T) *site {
 				"answer":"{\"id\":7}","played":{"type":"end_turn"},"request":{"view":{"board":{"hexes":[{"id":0,"resource":"ore","token":6}],"bandit":0},
 				"hand":{"ore":2,"wool":1},"talkLog":[{"seat":1,"message":"a\u202eb","turn":3}],"roads":[{"edge":3,"seat":1}],"towns":[{"vertex":9,"seat":1,"city":true}]}}},
 			{"id":9,"seq":50,"kind":"turn","outcome":"timeout","cause":"deadline","elapsedMs":0,"played":{"type":"end_turn"},"request":{"deadlineMs":0,"bankMs":0,"view":{}}},
+			{"id":13,"seq":60,"kind":"turn","outcome":"timeout","cause":"malformed","elapsedMs":1,"played":{"type":"end_turn"}},
+			{"id":15,"seq":66,"kind":"turn","outcome":"timeout","cause":"dropped","elapsedMs":9,"played":{"type":"end_turn"}},
 			{"id":11,"seq":54,"kind":"turn","outcome":"timeout","cause":"deadline","elapsedMs":5000,"played":{"type":"end_turn"},"request":{"deadlineMs":5000,"view":{}},
 				"fault":{"code":"late","message":"came 1,004 ms late"},"late":{"lateMs":1004,"answer":"{\"id\":11}"},"strikes":3,"resigned":true}]}`,
 		"GET /keys": `{"keys":[{"id":"` + keyID + `","name":"laptop","publicKey":"AAAA","scopes":["bots.read"],"createdAt":"2026-09-06T12:00:00.000Z","lastUsedAt":null,"revokedAt":null},
