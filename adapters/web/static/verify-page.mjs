@@ -1,7 +1,6 @@
 // Shows the result of the checker on the page of a match. It checks an ended match when
 // the page is idle. It checks a running match once the match has ended.
 
-import { element } from './dom.mjs';
 import { load, store } from './verify-memory.mjs';
 
 const verified = 'Verified in your browser';
@@ -46,7 +45,7 @@ function show(place, { state, line, lines }) {
   place.dataset.verify = state;
   place.querySelector('summary').textContent = line;
   place.querySelector('ul').replaceChildren(...lines.map((text) => {
-    const item = element('li');
+    const item = document.createElement('li');
     item.append(...text.split(/(`[^`]+`|docs\/audit\.md)/).map(partOf));
     return item;
   }));
@@ -55,11 +54,9 @@ function show(place, { state, line, lines }) {
 
 // partOf returns a part of a line: a command, a link to a guide, or text.
 function partOf(text) {
-  if (/^`.+`$/.test(text)) return element('code', '', text.slice(1, -1));
+  if (/^`.+`$/.test(text)) return Object.assign(document.createElement('code'), { textContent: text.slice(1, -1) });
   if (text !== 'docs/audit.md') return text;
-  const link = element('a', '', text);
-  link.href = '/docs/audit';
-  return link;
+  return Object.assign(document.createElement('a'), { textContent: text, href: '/docs/audit' });
 }
 
 function check(id, place) {
