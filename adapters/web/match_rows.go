@@ -38,7 +38,7 @@ func (b *rowWriter) match(m summary) {
 	b.raw(`
 <li class="match"><a class="when" href="/watch/`).path(m.ID).raw(`">`)
 	if m.Status == "running" {
-		b.raw(`<span class="tag running">live</span> `)
+		b.raw(`<span class="tag running">live</span>`)
 	}
 	if m.StartedAt != "" {
 		b.raw(`<time datetime="`).text(m.StartedAt).raw(`" title="`).text(m.StartedAt).raw(`">`).text(shortTime(m.StartedAt)).raw(`</time>`)
