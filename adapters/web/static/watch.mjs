@@ -213,7 +213,8 @@ class Watch {
   tell(frame, parts) {
     const { now, turn, offer, deck } = this.parts;
     now.replaceChildren(...parts.map((part) => partNode(part, this.names)));
-    now.classList.toggle('one', parts.filter((part) => part.seat !== undefined || part.talk).length === 1 && !parts.at(-1).talk); // the name may then take the rest of the line
+    now.normalize(); // a flex box drops text nodes of spaces
+    now.classList.toggle('one', parts.filter((part) => part.seat !== undefined || part.talk).length === 1); // the name takes the rest of the line
     write(turn, frame.turn > 0 ? `Turn ${frame.turn}` : 'Setup');
     write(deck, `${frame.deckRemaining} cards in the deck`);
     this.parts.dice.hidden = !frame.dice;
