@@ -49,6 +49,32 @@ func TestBoardScoresAndControlsFit(t *testing.T) {
 	}
 }
 
+// The sentence below the board cuts no name that has room, and never its own end.
+func TestSentenceFits(t *testing.T) {
+	s := newStage(t)
+	names := []string{"Ann the Conqueror of Islands", "Bea the Conqueror of Islands", "Cat the Conqueror of Islands"}
+	g := s.ended(names...)
+	p := openTab(t, s.url)
+	for _, size := range [][2]int64{{390, 844}, {600, 400}, {768, 1024}, {1366, 657}} {
+		p.do(chromedp.EmulateViewport(size[0], size[1]))
+		p.open("/watch/" + g.MatchID + "#2") // the first seat settles
+		p.until(ready)
+		p.until(`document.querySelector('.now.one') !== null`)
+		text := p.text("[data-part=now]")
+		require.Regexp(t, `^... the Conqueror of Islands settles on \d+, with a road on \d+$`, text)
+		require.True(t, eval[bool](p, `(() => {
+			const now = document.querySelector('.now').getBoundingClientRect();
+			const range = document.createRange();
+			range.selectNodeContents(document.querySelector('.now').lastChild);
+			const name = document.querySelector('.now b').getBoundingClientRect();
+			return [...range.getClientRects()].every((box) => box.right <= now.right + 1 && box.bottom <= now.bottom + 1 && (box.top > name.top + 12 || box.left >= name.right - 1));
+		})()`), size)
+		if size[0] == 600 || size[0] == 1366 {
+			require.True(t, eval[bool](p, `(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)(document.querySelector('.now bdi'))`), "the name is cut at %d", size[0])
+		}
+	}
+}
+
 // No name or number is cut that has room: short names in the title keep their width beside long
 // ones, and the result and the statistics have no columns that touch.
 func TestNamesAndNumbersFit(t *testing.T) {
