@@ -88,7 +88,7 @@ func TestCopyContinuesAfterInterruptions(t *testing.T) {
 		interruptions, written := 0, uint64(0)
 		for ended := true; ended; {
 			ctx, kill := context.WithCancel(t.Context())
-			left := rng.IntN(60) // events until the interruption
+			left := rng.IntN(40) // events until the interruption; there are more than 200
 			c := newCopier(source.Log, target.Log, func(step string, _, _ uint64) {
 				if left--; step == StepWrite && left < 0 {
 					kill()
