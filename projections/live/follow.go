@@ -199,23 +199,27 @@ func (h *Hub) conclude(ctx context.Context, id string, at eventstore.Position) {
 		return
 	}
 	h.ending.Go(func() error {
-		summary, err := h.Ended(ctx, id, at)
-		if err != nil {
-			err = fmt.Errorf("look up the match's end: %w", err)
-		}
-		var end []byte
-		if err == nil {
-			end, err = endRecord(summary)
-		}
-		switch {
-		case ctx.Err() != nil:
-		case err != nil:
-			h.drop(m, err)
-		default:
-			h.leave(m, end)
-		}
+		h.end(ctx, m, at)
 		return nil
 	})
+}
+
+// end waits for Options.Ended and ends the match.
+func (h *Hub) end(ctx context.Context, m *running, at eventstore.Position) {
+	summary, err := h.Ended(ctx, m.id, at)
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		h.drop(m, fmt.Errorf("look up the match's end: %w", err))
+		return
+	}
+	end, err := endRecord(summary)
+	if err != nil {
+		h.drop(m, err)
+		return
+	}
+	h.leave(m, end)
 }
 
 // drop removes a match that the hub cannot follow.
