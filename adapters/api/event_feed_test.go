@@ -30,6 +30,7 @@ type numbered struct {
 	anyEvents
 	mu      sync.Mutex
 	n       int64 // number of the newest event
+	reads   int
 	taken   int
 	admits  error // the result of checking the reader's credentials
 	changed chan struct{}
@@ -47,6 +48,7 @@ func (e *numbered) Events(_ string, n int64, limit int) (list []health.Event, er
 	for n++; n <= e.n && len(list) < limit; n++ {
 		list = append(list, health.Event{ID: fmt.Sprint(n), Type: health.BotSeated})
 	}
+	e.reads++
 	e.taken += len(list)
 	return list, nil
 }
@@ -70,6 +72,12 @@ func (e *numbered) add(n int64) {
 	e.n += n
 	close(e.changed)
 	e.changed = make(chan struct{})
+}
+
+func (e *numbered) readsSoFar() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.reads
 }
 
 func (e *numbered) takenSoFar() int {
@@ -106,6 +114,23 @@ func idsIn(text string) (ids []string) {
 		}
 	}
 	return ids
+}
+
+// If a heartbeat is due and there are new events at the end of a pause, the stream reads
+// once. Otherwise chance would decide how often it reads, and simulated histories would not
+// repeat.
+func TestEventsAndAHeartbeatAreOneRead(t *testing.T) {
+	for range 10 { // the runtime chooses at random between channels that are ready
+		feeding(t, func(t *testing.T, from *numbered, _ *socket, _ <-chan struct{}) {
+			sleep(heartbeatEvery - paceAll/2)
+			from.add(1)
+			sleep(paceAll / 4) // in the pause
+			from.add(1)
+			before := from.readsSoFar()
+			sleep(3 * paceAll)
+			require.Equal(t, before+1, from.readsSoFar())
+		})
+	}
 }
 
 func TestReaderOfEventsThatDoesNotRead(t *testing.T) {

@@ -123,9 +123,14 @@ func (s *streamWriter) follow(ctx context.Context, from source) {
 		if s.pace > 0 && !s.pause(ctx) {
 			return
 		}
+		due = false
 		select {
 		case <-more:
-			due = false
+			select {
+			case <-beat.C: // both were ready after the pause: one Take is enough
+				due = true
+			default:
+			}
 		case <-beat.C: // the source may have ended without a change
 			due = true
 		case <-ctx.Done():
