@@ -1,11 +1,18 @@
 package live
 
 import (
+	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"hexarena/domain/ladder"
+	"hexarena/eventstore"
+	"hexarena/projections/matches"
 )
 
 // A feed holds its newest records. A history also stores the older ones.
@@ -59,4 +66,34 @@ func TestReaderThatMissedDroppedEndsIsEnded(t *testing.T) {
 	missed, _, ended := slow.Take()
 	require.True(t, ended, "the stream ends for a reader that missed ends")
 	require.Empty(t, missed)
+}
+
+// If the match list is far behind, at most maxEnding ended matches wait for it.
+func TestFewEndedMatchesWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var waiting atomic.Int64
+		listed := make(chan struct{})
+		h := New(Options{Ended: func(context.Context, string, eventstore.Position) (matches.Summary, error) {
+			waiting.Add(1)
+			<-listed
+			return matches.Summary{}, nil
+		}})
+		var concluded atomic.Int64
+		go func() {
+			for i := range maxEnding + 2 {
+				m := newRunning(fmt.Sprint(i))
+				m.summary.Mode = ladder.Standard
+				h.enter(m)
+				h.conclude(t.Context(), m.id, 0)
+				concluded.Add(1)
+			}
+		}()
+		synctest.Wait()
+		require.Equal(t, int64(maxEnding), waiting.Load())
+		require.Equal(t, int64(maxEnding), concluded.Load(), "the hub waits")
+		close(listed)
+		synctest.Wait()
+		require.Equal(t, int64(maxEnding+2), waiting.Load())
+		require.Empty(t, h.running)
+	})
 }
