@@ -20,6 +20,7 @@ import (
 	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/domain/stats"
+	"hexarena/projections/arenatest"
 )
 
 // tables returns the cells of the tables on a page, by the id of the table and the header of
@@ -224,14 +225,21 @@ func (p *tab) compute() {
 	p.until(graph)
 }
 
-// The graph shows the chances under the pointer. A click goes to that turn in the replay,
-// and so does a link of the table, with the keyboard.
-func TestWinProbabilityGraphLeadsToTurns(t *testing.T) {
+// computed opens the statistics of an ended match with its win probability.
+func computed(t *testing.T) (*arenatest.Game, *tab) {
+	t.Helper()
 	s := newStage(t)
 	g := s.ended("Ann", "Bea", "Cat", "Dot")
 	p := openTab(t, s.url)
 	p.open("/watch/" + g.MatchID + "/statistics")
 	p.compute()
+	return g, p
+}
+
+// The graph shows the chances under the pointer. A click goes to that turn in the replay,
+// and so does a link of the table, with the keyboard.
+func TestWinProbabilityGraphLeadsToTurns(t *testing.T) {
+	g, p := computed(t)
 	require.Contains(t, eval[string](p, `location.search`), "probability=1", "the graph has an address")
 	turns := int(g.State.Game.Turn)
 	require.Equal(t, turns+2, eval[int](p, `document.querySelectorAll('#win-probability tbody tr').length`), "the setup, all turns and the end")
@@ -270,11 +278,7 @@ func TestWinProbabilityGraphLeadsToTurns(t *testing.T) {
 
 // With the keyboard, a slider moves over the turns of the graph, and Enter opens the turn.
 func TestWinProbabilityGraphByKeyboard(t *testing.T) {
-	s := newStage(t)
-	g := s.ended("Ann", "Bea", "Cat", "Dot")
-	p := openTab(t, s.url)
-	p.open("/watch/" + g.MatchID + "/statistics")
-	p.compute()
+	g, p := computed(t)
 	const slider = "#win-probability input[type=range]"
 	value := func() string {
 		return eval[string](p, fmt.Sprintf(`document.querySelector(%q).ariaValueText`, slider))
