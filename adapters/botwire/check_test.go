@@ -19,6 +19,7 @@ import (
 	"nhooyr.io/websocket"
 
 	"hexarena/adapters/rest"
+	"hexarena/eventstore/logtest"
 )
 
 // bot returns the handler of a valid bot. It sends each request to the channel seen.
@@ -76,7 +77,7 @@ func TestCheckStopsAtTheFirstFailure(t *testing.T) {
 	}{
 		"a URL that is not allowed":      {"ftp://x", "resolve", "the URL must be an http or https URL"},
 		"an address that is not allowed": {"http://169.254.169.254/", "resolve", errAddress.words},
-		"a closed port":                  {"http://" + closedPort(t), "ping", errConnect.words},
+		"a closed port":                  {"http://" + logtest.ClosedAddress(t), "ping", errConnect.words},
 		"ping is not found":              {unknown.URL, "ping", "the server responded with status 404 instead of 200"},
 		"no WebSocket":                   {pingOnly.URL, "upgrade", "the server responded with status 200 instead of 101"},
 	}

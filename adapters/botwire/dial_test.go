@@ -23,6 +23,8 @@ import (
 	"testing"
 	"time"
 
+	"hexarena/eventstore/logtest"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -360,7 +362,7 @@ func TestDialRejectsUntrustedCertificate(t *testing.T) {
 // A closed port and a filtered port cause the same error. If the errors differed, an
 // owner could scan networks through the arena.
 func TestClosedAndFilteredPortsGiveOneError(t *testing.T) {
-	closed := "http://" + closedPort(t)
+	closed := "http://" + logtest.ClosedAddress(t)
 	d := patient(Options{Key: platformKey})
 	_, _, err := d.Dial(t.Context(), closed, "m", Upgrade{}, quiet)
 	require.EqualError(t, err, errConnect.words)

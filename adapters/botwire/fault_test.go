@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/domain/match"
+	"hexarena/eventstore/logtest"
 )
 
 // A line's fault says how the line ended. It is set before receive is called with
@@ -95,8 +96,8 @@ func TestFaultsOfDials(t *testing.T) {
 		roots *x509.CertPool
 		fault match.Fault
 	}{
-		"a closed port":           {"http://" + closedPort(t), nil, unreachable},
-		"a closed port, with TLS": {"https://" + closedPort(t), nil, unreachable},
+		"a closed port":           {"http://" + logtest.ClosedAddress(t), nil, unreachable},
+		"a closed port, with TLS": {"https://" + logtest.ClosedAddress(t), nil, unreachable},
 		"no such name":            {"http://no-such-name.invalid", nil, unreachable},
 		"no TLS":                  {strings.Replace(plain, "http:", "https:", 1), nil, unreachable},
 		"status 401":              {raw(t, "HTTP/1.1 401 Unauthorized\r\n\r\n"), nil, faulty(match.CodeStatus, "the server responded with status 401 instead of 101")},

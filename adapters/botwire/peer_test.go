@@ -200,19 +200,6 @@ func patient(o Options) *Dialer {
 	return d
 }
 
-// closedPort returns a loopback address on which nothing listens. An open connection
-// occupies the port until the test ends, so no other process can listen on it.
-func closedPort(t *testing.T) string {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = ln.Close() })
-	c, err := net.Dial("tcp", ln.Addr().String())
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = c.Close() })
-	return c.LocalAddr().String()
-}
-
 // dial opens a line to the peer. The line is closed when the test ends.
 func (p *peer) dial(t testing.TB, receive Receive) *Line {
 	t.Helper()

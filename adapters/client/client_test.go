@@ -5,7 +5,6 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"hexarena/adapters/auth"
 	"hexarena/adapters/client"
+	"hexarena/eventstore/logtest"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -178,7 +178,7 @@ func TestSessionIsSentAndCookiesAreReturned(t *testing.T) {
 // The error contains the arena's base URL but not the path, which may contain a
 // token.
 func TestUnreachableArena(t *testing.T) {
-	base := "http://" + closedPort(t)
+	base := "http://" + logtest.ClosedAddress(t)
 	c, err := client.New(client.Options{Base: base})
 	require.NoError(t, err)
 	_, err = c.Call(t.Context(), http.MethodGet, "/secret", nil)
@@ -189,19 +189,6 @@ func TestUnreachableArena(t *testing.T) {
 	cancel()
 	_, err = c.Call(ctx, http.MethodGet, "/secret", nil)
 	require.ErrorIs(t, err, context.Canceled)
-}
-
-// closedPort returns a loopback address on which nothing listens. An open connection
-// occupies the port until the test ends, so no other process can listen on it.
-func closedPort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = listener.Close() })
-	c, err := net.Dial("tcp", listener.Addr().String())
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = c.Close() })
-	return c.LocalAddr().String()
 }
 
 func TestTooLongAnswerIsAnError(t *testing.T) {

@@ -27,6 +27,8 @@ import (
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
 	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/logtest"
 )
 
 // The type received contains an email that the mail server has received.
@@ -228,7 +230,7 @@ func TestRefusalContainsNoAddress(t *testing.T) {
 		})
 	}
 	t.Run("no server listens", func(t *testing.T) {
-		m := openServer(t, "smtp://"+closedPort(t), nil)
+		m := openServer(t, "smtp://"+logtest.ClosedAddress(t), nil)
 		require.ErrorContains(t, m.SendBotPaused(t.Context(), "ada@example.org", paused, page), "cannot be reached")
 	})
 	t.Run("an untrusted certificate", func(t *testing.T) {
@@ -247,19 +249,6 @@ func TestRefusalContainsNoAddress(t *testing.T) {
 		require.NotContains(t, err.Error(), "eve")
 		require.Empty(t, server.mails)
 	})
-}
-
-// closedPort returns a loopback address on which nothing listens. An open connection
-// occupies the port until the test ends, so no other process can listen on it.
-func closedPort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = listener.Close() })
-	c, err := net.Dial("tcp", listener.Addr().String())
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = c.Close() })
-	return c.LocalAddr().String()
 }
 
 // The client sends a password without TLS only to this machine.

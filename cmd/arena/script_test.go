@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"hexarena/eventstore/logtest"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -103,7 +105,7 @@ func mode(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func closed(ts *testscript.TestScript, _ bool, args []string) {
-	ts.Setenv(args[0], closedPort(ts.Value(testKey{}).(testing.TB)))
+	ts.Setenv(args[0], logtest.ClosedAddress(ts.Value(testKey{}).(testing.TB)))
 }
 
 func occupy(ts *testscript.TestScript, _ bool, args []string) {

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -53,21 +52,6 @@ func newSecurityArenaIn(t *testing.T, env []string, flags ...string) *securityAr
 	f.testArena.env = env
 	f.start()
 	return f
-}
-
-// closedPort returns an address that refuses connections until the test ends. A
-// socket that is bound to the address, but does not listen, keeps other processes
-// from getting the port.
-func closedPort(t testing.TB) string {
-	t.Helper()
-	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = syscall.Close(socket) })
-	syscall.CloseOnExec(socket)
-	require.NoError(t, syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
-	bound, err := syscall.Getsockname(socket)
-	require.NoError(t, err)
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(bound.(*syscall.SockaddrInet4).Port))
 }
 
 // The method each() runs the rows of a test in parallel, all with the same arena.

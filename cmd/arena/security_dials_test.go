@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"hexarena/eventstore/logtest"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -259,7 +261,7 @@ func (f *securityArena) oneAnswerUntilConnected(t *testing.T) {
 	silent, _ := tarpit(t, func(c net.Conn) string { return fmt.Sprint(io.Copy(io.Discard, c)) })
 	closing, _ := tarpit(t, func(net.Conn) string { return "" })
 	urls := map[string]string{
-		"closed": "http://" + closedPort(t), "closed, with TLS": "https://" + closedPort(t), "no TLS": strings.Replace(plain.URL, "http:", "https:", 1),
+		"closed": "http://" + logtest.ClosedAddress(t), "closed, with TLS": "https://" + logtest.ClosedAddress(t), "no TLS": strings.Replace(plain.URL, "http:", "https:", 1),
 		"silent TLS": "https://" + silent, "closes before TLS": "https://" + closing, "untrusted certificate": untrusted.URL,
 	}
 	if filtered := filteredPort(t); filtered != "" {

@@ -17,6 +17,7 @@ import (
 	"hexarena/adapters/housebot"
 	"hexarena/cmd/arena/records"
 	"hexarena/domain/tournament"
+	"hexarena/eventstore/logtest"
 )
 
 func compare(ctx context.Context, args ...string) (string, error) {
@@ -157,7 +158,7 @@ func TestCompareRejectsWrongArguments(t *testing.T) {
 		"name 2 or 3 bots with --against, not 4":   {"house:greedy", "house:random", "--against", "house:greedy", "--against", "house:greedy"},
 		`bot "http://127.0.0.1:1" is both`:         {"http://127.0.0.1:1", "http://127.0.0.1:1"},
 		"is listed twice":                          {"house:greedy", "http://127.0.0.1:1", "--against", "http://127.0.0.1:1"},
-		"does not accept connections":              {"house:greedy", closedPort(t)},
+		"does not accept connections":              {"house:greedy", "http://" + logtest.ClosedAddress(t)},
 		"ended (exit status 7) before it listened": {"house:greedy", "cmd:exit 7; {port}"},
 		"no house bot has this name":               {"house:greedy", "house:clever"},
 	} {

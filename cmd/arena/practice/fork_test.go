@@ -20,6 +20,7 @@ import (
 	"hexarena/domain/audit/sample"
 	"hexarena/domain/match"
 	"hexarena/domain/tournament"
+	"hexarena/eventstore/logtest"
 )
 
 // sampleRecords returns the records of n completed matches. In every second match, half
@@ -312,11 +313,11 @@ func TestForkRejectsWrongArguments(t *testing.T) {
 		"there are 3 other seats, so name 1 or 3 bots":     append(good, file, "--others", "house:greedy", "--others", "house:greedy"),
 		"is listed twice":                                  append(good, file, "--others", "http://127.0.0.1:1"),
 		"--seed cannot be combined with --same-chance":     append(good, file, "--seed", "x", "--same-chance"),
-		"does not accept connections":                      {file, "--at", "9", "--seat", "0", "--bot", closedPort(t)},
+		"does not accept connections":                      {file, "--at", "9", "--seat", "0", "--bot", "http://" + logtest.ClosedAddress(t)},
 		"ended (exit status 7) before it listened":         {file, "--at", "9", "--seat", "0", "--bot", "cmd:exit 7; {port}"},
 		"is neither a file, nor a folder, nor the id":      append(good, "/nothing"),
 		"is not the address of a match":                    append(good, "http://127.0.0.1:1/bots"),
-		"connection refused":                               append(good, closedPort(t)+"/matches/"+p.started.MatchID),
+		"connection refused":                               append(good, "http://"+logtest.ClosedAddress(t)+"/matches/"+p.started.MatchID),
 		"not a record of a match":                          append(good, writeRecord(t, []byte("{}"))),
 		"contains no record":                               append(good, writeRecord(t, nil)),
 		"contains several records":                         append(good, writeRecord(t, slices.Concat(text, []byte("\n"), text))),

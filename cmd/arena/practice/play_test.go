@@ -193,7 +193,7 @@ func TestPlayRejectsWrongArguments(t *testing.T) {
 		"is listed twice":                                                          {"house:greedy", "http://127.0.0.1:1", "http://127.0.0.1:1"},
 		"--seed cannot be combined with --seeds":                                   {"house:greedy", "house:random", "house:random", "--seed", "x", "--seeds", os.Args[0]},
 		"--matches must be above 0":                                                {"house:greedy", "house:random", "house:random", "-n", "0"},
-		"does not accept connections":                                              {"house:greedy", "house:random", closedPort(t)},
+		"does not accept connections":                                              {"house:greedy", "house:random", "http://" + logtest.ClosedAddress(t)},
 		"ended (exit status 7) before it listened":                                 {"house:greedy", "house:random", "cmd:exit 7; {port}"},
 		`its last output is "no module"`:                                           {"house:greedy", "house:random", "cmd:echo no module; exit 7; {port}"},
 		"--decision and --wall must be above 0":                                    {"house:greedy", "house:random", "house:random", "--wall=-1s"},
@@ -201,14 +201,6 @@ func TestPlayRejectsWrongArguments(t *testing.T) {
 		_, err := call(t.Context(), args...)
 		require.ErrorContains(t, err, want)
 	}
-}
-
-func closedPort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return "http://" + l.Addr().String()
 }
 
 // A bot at a URL plays over a socket. If it never answers, --fail-on reports its strikes.
@@ -266,9 +258,11 @@ func TestProgramsShareTheCores(t *testing.T) {
 
 // At the end, the children of a program end too.
 func TestProgramsEndWithTheirChildren(t *testing.T) {
-	child := strings.TrimPrefix(closedPort(t), "http://127.0.0.1:")
+	port, err := freePort()
+	require.NoError(t, err)
+	child := strconv.Itoa(port)
 	dir := t.TempDir()
-	_, err := call(t.Context(), botCommand(t, childAt+"="+child), "house:random", "house:random", "-n", "3", "--parallel", "1", "--out", dir)
+	_, err = call(t.Context(), botCommand(t, childAt+"="+child), "house:random", "house:random", "-n", "3", "--parallel", "1", "--out", dir)
 	require.NoError(t, err)
 	output, err := os.ReadFile(filepath.Join(dir, outputFolder, "bot-1-worker-1.log"))
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -225,14 +226,24 @@ func (g *program) stop() {
 	<-g.exited
 }
 
+// The ports that a program may get. Systems give higher ports to connections and to
+// programs that let the system choose. One of these could take the port before the
+// program listens, and would then get the program's requests.
+const (
+	lowestPort = 10_000
+	endOfPorts = 32_768
+)
+
 // freePort returns a port of the loopback interface on which nothing listens.
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not block
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
+func freePort() (port int, err error) {
+	for range 100 {
+		port = lowestPort + rand.IntN(endOfPorts-lowestPort)
+		var l net.Listener
+		if l, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil { //nolint:noctx // it does not block
+			return port, l.Close()
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	return 0, fmt.Errorf("find a free port: %w", err)
 }
 
 // tail keeps the end of everything that was written to it.

@@ -17,6 +17,7 @@ import (
 
 	"hexarena/domain/game"
 	"hexarena/domain/match"
+	"hexarena/eventstore/logtest"
 )
 
 // scriptedBot serves a bot over a socket. reply returns the answers to a request: none,
@@ -319,7 +320,7 @@ func TestRegressRejectsWrongArguments(t *testing.T) {
 		"not a record of a match":                                            {"house:greedy", writeRecord(t, []byte("{}")), "--seat", "1"},
 		"does not verify: ":                                                  {"house:greedy", writeRecord(t, []byte(strings.Replace(string(local), `"default":false`, `"default":true`, 1))), "--seat", "1"},
 		"has another request at decision 1":                                  {"house:greedy", writeRecord(t, []byte(strings.Replace(string(local), `"request":{"id":1,`, `"request":{"id":2,`, 1))), "--name", "random"},
-		"does not accept connections":                                        {closedPort(t), file, "--seat", "1"},
+		"does not accept connections":                                        {"http://" + logtest.ClosedAddress(t), file, "--seat", "1"},
 		"ended (exit status 7) before it listened":                           {"cmd:exit 7; {port}", file, "--seat", "1"},
 	} {
 		_, err := callCommand(t.Context(), append([]string{"regress"}, args...)...)
