@@ -79,9 +79,10 @@ type Runner struct {
 
 	mu        sync.Mutex          // guards the fields below; lock it after folding, if both are needed
 	committed eventstore.Position // queries include all selected events up to this position
-	changed   chan struct{}       // closed and replaced when committed or failed changes
+	changed   chan struct{}       // closed and replaced when one of the other fields changes
 	failed    error               // why the model has stopped
 	refolding bool                // whether the model folds the log from scratch, because the log lost events
+	upToDate  bool                // whether Run has caught up
 	doubts    int                 // how often Doubt was called
 	checked   int                 // the value of doubts when the rows were last checked
 }
@@ -108,7 +109,7 @@ func (r *Runner) Close() error {
 // stay as they were before the event. If the log has lost events that the rows include,
 // Run folds the log from scratch.
 func (r *Runner) Run(ctx context.Context) error {
-	err := r.followOn(ctx, func() bool { return false })
+	err := r.followOn(ctx, func() bool { r.setUpToDate(); return false })
 	if r.Err() == nil && ctx.Err() != nil {
 		return nil //nolint:nilerr // the caller ended ctx
 	}
@@ -131,19 +132,31 @@ func (r *Runner) Sync(ctx context.Context) error {
 	return nil
 }
 
+// UpToDate returns once Run has committed all events that the log contained when Run
+// began. Unlike Sync, it does not read the log.
+func (r *Runner) UpToDate(ctx context.Context) error {
+	return r.await(ctx, "catching up", func() bool { return r.upToDate })
+}
+
 // Wait returns once queries include the selected event at a position.
 func (r *Runner) Wait(ctx context.Context, p eventstore.Position) error {
+	return r.await(ctx, fmt.Sprintf("at %d", p), func() bool { return r.committed >= p })
+}
+
+// await returns once a condition is true, or with an error once the model has stopped or
+// ctx has ended. It calls the function reached while it holds mu.
+func (r *Runner) await(ctx context.Context, what string, reached func() bool) error {
 	for {
 		r.mu.Lock()
-		reached, failed, changed := r.committed >= p, r.failed, r.changed
+		done, failed, changed := reached(), r.failed, r.changed
 		r.mu.Unlock()
-		if reached || failed != nil {
+		if done || failed != nil {
 			return failed
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("projection %s at %d: %w", r.model.Name(), p, ctx.Err())
+			return fmt.Errorf("projection %s %s: %w", r.model.Name(), what, ctx.Err())
 		}
 	}
 }
@@ -260,7 +273,16 @@ func (r *Runner) setCommitted(p eventstore.Position) {
 	}
 }
 
-// wake wakes the callers of Wait. The caller must hold mu.
+func (r *Runner) setUpToDate() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.upToDate {
+		r.upToDate = true
+		r.wake()
+	}
+}
+
+// wake wakes the callers of Wait and UpToDate. The caller must hold mu.
 func (r *Runner) wake() {
 	close(r.changed)
 	r.changed = make(chan struct{})

@@ -136,11 +136,17 @@ func TestRunnerAppliesEachSelectedEventOnce(t *testing.T) {
 		require.Equal(t, "one two", model.all(t))
 
 		ctx, cancel := context.WithCancel(t.Context())
+		timeout, stop := context.WithTimeout(ctx, time.Second)
+		defer stop()
+		require.ErrorIs(t, r.UpToDate(timeout), context.DeadlineExceeded, "Run has not begun")
 		stopped := make(chan error)
+		put(t, log, "a-2", "before")
 		go func() { stopped <- r.Run(ctx) }()
+		require.NoError(t, r.UpToDate(ctx))
+		require.Equal(t, "one two before", model.all(t), "rows after UpToDate")
 		at := put(t, log, "a-2", "three")
 		require.NoError(t, r.Wait(ctx, at))
-		require.Equal(t, "one two three", model.all(t), "rows after Wait")
+		require.Equal(t, "one two before three", model.all(t), "rows after Wait")
 		require.GreaterOrEqual(t, r.Position(), at)
 		require.NoError(t, r.Sync(ctx))
 

@@ -59,6 +59,12 @@ func (f *headsFixture) seat() *arenatest.Game {
 
 func (f *headsFixture) fold() { require.NoError(f.t, f.log.runner.Sync(context.Background())) }
 
+// catchUp is like signedLogReader.catchUp in a process whose runner does not run.
+func (f *headsFixture) catchUp() {
+	f.fold()
+	close(f.log.whole)
+}
+
 func (f *headsFixture) size() uint64 {
 	f.t.Helper()
 	size, _, err := f.Checkpoint(ladder.Standard)
@@ -87,7 +93,7 @@ func TestPublishWaitsForAHead(t *testing.T) {
 		require.ErrorIs(t, err, projections.ErrBehind, "the model may still miss events")
 		first := f.published(context.Background(), 0)
 		require.Empty(t, first)
-		require.NoError(t, f.log.catchUp(context.Background()))
+		f.catchUp()
 		require.NoError(t, <-first)
 		require.EqualValues(t, 1, f.size())
 		require.NoError(t, f.Publish(context.Background(), ladder.Standard, 0))
@@ -118,7 +124,7 @@ func TestPublishWaitsForAHead(t *testing.T) {
 func TestPublishWaitsWhenTheModelHasStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newHeadsFixture(t)
-		require.NoError(t, f.log.catchUp(context.Background()))
+		f.catchUp()
 		synctest.Wait()
 		require.Zero(t, f.size())
 		contradiction := f.seat()
@@ -149,7 +155,7 @@ func TestHeadIsRetried(t *testing.T) {
 		}
 		began := time.Now()
 		f.seat()
-		require.NoError(t, f.log.catchUp(context.Background()))
+		f.catchUp()
 		require.NoError(t, f.Publish(context.Background(), ladder.Standard, 0))
 		require.Equal(t, headRetry, time.Since(began).Truncate(headRetry))
 	})
@@ -159,7 +165,7 @@ func TestHeadIsRetried(t *testing.T) {
 func TestCheckpointHasCosignatures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newHeadsFixture(t)
-		require.NoError(t, f.log.catchUp(context.Background()))
+		f.catchUp()
 		synctest.Wait()
 		head, err := f.Head(ladder.Parley)
 		require.NoError(t, err)

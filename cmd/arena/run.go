@@ -111,15 +111,13 @@ func (a *arena) watchNode(ctx context.Context) error {
 // in the log at startup. Until then, callers wait. Otherwise, data would seem to be
 // missing after a restart.
 func (a *arena) serveUpToDate(ctx context.Context) error {
-	var syncing errgroup.Group
 	for _, r := range a.runners {
 		if r == a.signedLog.runner {
 			continue // reading every match takes a long time; until it is done, calls that need the signed log get 503
 		}
-		syncing.Go(func() error { return unlessItStopped(r, r.Sync(ctx)) })
-	}
-	if err := syncing.Wait(); err != nil {
-		return unlessStopped(ctx, err)
+		if err := unlessItStopped(r, r.UpToDate(ctx)); err != nil {
+			return unlessStopped(ctx, err)
+		}
 	}
 	close(a.upToDate)
 	return listen.Serve(a.server, a.limited)
@@ -145,7 +143,7 @@ func (a *arena) shutDown(ctx context.Context) {
 // play takes part once the directory is up to date, so that the referee dials the bots'
 // current URLs.
 func (a *arena) play(ctx context.Context) error {
-	if err := a.directory.CatchUp(ctx); err != nil {
+	if err := a.directory.runner.UpToDate(ctx); err != nil {
 		if stopped := a.directory.runner.Err(); stopped != nil {
 			a.logger.Error("the arena seats no bots and plays no matches", "error", stopped)
 		}

@@ -24,9 +24,9 @@ func newSignedLogReader(log *signedlog.SignedLog, runner *projections.Runner) si
 	return signedLogReader{SignedLog: log, runner: runner, whole: make(chan struct{})}
 }
 
-// catchUp folds all results that are in the event log.
+// catchUp waits until all results that are in the event log are included.
 func (r signedLogReader) catchUp(ctx context.Context) error {
-	if err := r.runner.Sync(ctx); err != nil {
+	if err := r.runner.UpToDate(ctx); err != nil {
 		return unlessItStopped(r.runner, err)
 	}
 	close(r.whole)

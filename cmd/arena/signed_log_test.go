@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,6 +31,7 @@ func TestNoHeadBeforeTheSignedLogIsComplete(t *testing.T) {
 		require.ErrorIs(t, err, want)
 	}
 	refused(projections.ErrBehind)
+	keepUpToDate(t, r.runner)
 	require.NoError(t, r.catchUp(t.Context()))
 	size, _, err := r.Head(t.Context(), ladder.Standard)
 	require.NoError(t, err)
@@ -44,6 +47,14 @@ func TestNoHeadBeforeTheSignedLogIsComplete(t *testing.T) {
 	refused(projections.ErrStopped)
 }
 
+// keepUpToDate runs a read model until the test ends.
+func keepUpToDate(t *testing.T, r *projections.Runner) {
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { _ = r.Run(ctx) }) // its error is also that of Sync
+	t.Cleanup(func() { stop(); running.Wait() })
+}
+
 // A process that cannot sign heads cannot start matches, so it takes none.
 func TestProcessTakesMatchesOnceItSignsHeads(t *testing.T) {
 	log := memory.New()
@@ -53,6 +64,7 @@ func TestProcessTakesMatchesOnceItSignsHeads(t *testing.T) {
 	a := &arena{config: config{MaxMatches: 7}, signedLog: newSignedLogReader(model, arenatest.Follow(t, log, model)), heads: &ladderHeads{kept: kept}}
 	require.ErrorIs(t, a.cannotStart(), projections.ErrBehind)
 	require.Zero(t, a.takes())
+	keepUpToDate(t, a.signedLog.runner)
 	require.NoError(t, a.signedLog.catchUp(t.Context()))
 	require.NoError(t, a.cannotStart())
 	require.Equal(t, 7, a.takes())
