@@ -20,9 +20,9 @@ import (
 // file.
 const maxReaders = 4
 
-// The readers map the file, up to SQLite's limit of 2 GB, and keep the small default
-// cache of 2 MB for the other pages. After each commit, SQLite empties the caches of all
-// readers. While it frees a large cache, it holds a lock that the other readers need.
+// A reader keeps SQLite's small default cache of 2 MB. After each commit, SQLite empties
+// the caches of all readers. While it frees a large cache, it holds a lock that the other
+// readers need.
 //
 // With the settings of the writer, a commit survives a crash of the process. A crash of the
 // machine may undo the most recent commits, because synchronous=NORMAL syncs later.
@@ -32,7 +32,7 @@ var (
 		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-65536)",
 		"wal_autocheckpoint(4000)", "journal_size_limit(67108864)",
 	}
-	readerPragmas = []string{"busy_timeout(10000)", "query_only(1)", "mmap_size(2147418112)"}
+	readerPragmas = []string{"busy_timeout(10000)", "query_only(1)"}
 )
 
 // file is a model's SQLite file. One connection writes, and the other
