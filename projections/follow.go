@@ -272,6 +272,12 @@ func (r *Runner) fold(e eventstore.Recorded) error {
 	return nil
 }
 
+// freeCache frees the cache of the writer after a catch-up.
+func (r *Runner) freeCache() {
+	defer r.lock()()
+	r.file.freeCache()
+}
+
 func (r *Runner) commit() error {
 	defer r.lock()()
 	if err := r.Err(); err != nil {

@@ -109,7 +109,7 @@ func (r *Runner) Close() error {
 // stay as they were before the event. If the log has lost events that the rows include,
 // Run folds the log from scratch.
 func (r *Runner) Run(ctx context.Context) error {
-	err := r.followOn(ctx, func() bool { r.setUpToDate(); return false })
+	err := r.followOn(ctx, func() bool { r.freeCache(); r.setUpToDate(); return false })
 	if r.Err() == nil && ctx.Err() != nil {
 		return nil //nolint:nilerr // the caller ended ctx
 	}
@@ -273,6 +273,7 @@ func (r *Runner) setCommitted(p eventstore.Position) {
 	}
 }
 
+// setUpToDate wakes the callers of UpToDate.
 func (r *Runner) setUpToDate() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
