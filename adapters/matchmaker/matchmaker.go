@@ -76,8 +76,9 @@ type Options struct {
 	Retired   RetiredKeys // if nil, retired seed keys are not published
 	Rotation  Rotation    // if nil, seed keys are not rotated on a schedule
 	Tick      time.Duration
-	// Gap is the time between the ticks of two modes, and before the first one. Without
-	// it, they all read the same streams at the same moment, and their order is random.
+	// Gap is the time between the ticks of two modes, and before the first one. It is also
+	// the time between the tables of two modes if one tick waits for another. Without it,
+	// several callers read the same streams at the same moment, and their order is random.
 	Gap    time.Duration
 	Logger *slog.Logger
 }
@@ -213,10 +214,14 @@ func (m *Matchmaker) seat(ctx context.Context, l *Ladder) int {
 
 // place seats at most as many tables as the processes can take, and assigns the matches.
 func (m *Matchmaker) place(ctx context.Context, l *Ladder, candidates []ladder.Candidate, now time.Time) int {
-	if m.placing.Acquire(ctx, 1) != nil {
+	waited := !m.placing.TryAcquire(1)
+	if waited && m.placing.Acquire(ctx, 1) != nil {
 		return 0
 	}
 	defer m.placing.Release(1)
+	if waited && eventstore.Sleep(ctx, m.options.Gap) != nil { // this process may read the ladders now, to play the new matches
+		return 0
+	}
 	free := m.options.Assigner.Free()
 	if free <= 0 {
 		if l.Waiting(candidates, now) >= ladder.SmallTable {
