@@ -1,12 +1,13 @@
 // The list of events. It contains only a window of events around the current event, so that
 // long matches cost no more than short matches. A single step moves the window by one event.
-// After a far jump, the window is rebuilt once the reader stops stepping.
+// While the reader drags over many events, and after a far jump, the list follows once the
+// reader stops.
 import { icon } from './board-art.mjs';
 import { element } from './dom.mjs';
 import { sentence } from './watch-log.mjs';
 
 const windowSize = 80; // events
-const pause = 150; // ms without a step before the list follows a far jump
+const pause = 150; // ms without a step before the list follows
 
 export class Feed {
   constructor(list, names, go) {
@@ -15,6 +16,8 @@ export class Feed {
     this.from = 0;
     this.rows = [];
     this.current = null;
+    this.shown = 0; // the event of the last step
+    this.stepped = -Infinity; // when it was shown
     list.addEventListener('click', (e) => {
       const row = e.target.closest('[data-at]');
       if (row) go(Number(row.dataset.at));
@@ -22,18 +25,29 @@ export class Feed {
     new ResizeObserver(() => this.scroll()).observe(list);
   }
 
-  // follow shows event i of a timeline as the current event.
-  follow(timeline, i) {
+  // follow shows event i of a timeline as the current event. The events of a live match may
+  // arrive without a pause, so live is true for them.
+  follow(timeline, i, live) {
     clearTimeout(this.timer);
-    if (i === this.from + this.rows.length && this.rows.length > 0) this.extend(timeline, i);
-    if (i === this.from - 1) this.extend(timeline, i);
-    const row = this.rows[i - this.from];
-    if (row) return this.point(row);
+    const drags = !live && Math.abs(i - this.shown) > 1 && performance.now() - this.stepped < pause;
+    this.shown = i;
+    this.stepped = performance.now();
+    if (!drags && this.pointAt(timeline, i)) return;
     this.timer = setTimeout(() => {
+      if (this.pointAt(timeline, i)) return;
       this.write(timeline, Math.max(0, i - Math.floor(windowSize * 0.6)));
       this.point(this.rows[i - this.from]);
     }, this.rows.length === 0 ? 0 : pause);
-    return undefined;
+  }
+
+  // pointAt makes event i the current one if it is in the window or next to it, and reports
+  // whether it is.
+  pointAt(timeline, i) {
+    if (i === this.from + this.rows.length && this.rows.length > 0) this.extend(timeline, i);
+    if (i === this.from - 1) this.extend(timeline, i);
+    const row = this.rows[i - this.from];
+    if (row) this.point(row);
+    return Boolean(row);
   }
 
   // extend adds the event before or after the window, and drops the event at the other end.

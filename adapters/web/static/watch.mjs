@@ -190,7 +190,7 @@ class Watch {
     this.tell(frame, parts);
     this.points.at(i);
     this.income.at(i);
-    this.feed.follow(this.line, i);
+    this.feed.follow(this.line, i, this.following);
     this.say(text);
     this.trail();
     this.settle(frame, facts);
