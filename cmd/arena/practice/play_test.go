@@ -256,6 +256,23 @@ func TestProgramsShareTheCores(t *testing.T) {
 	require.Equal(t, "7", cores(3))
 }
 
+// No two programs get the same port.
+func TestFreePorts(t *testing.T) {
+	given := map[int]bool{}
+	for range 1000 {
+		port, err := freePort()
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, port, lowestPort)
+		require.Less(t, port, endOfPorts)
+		require.False(t, given[port], port)
+		given[port] = true
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	require.Error(t, unused(l.Addr().(*net.TCPAddr).Port))
+}
+
 // At the end, the children of a program end too.
 func TestProgramsEndWithTheirChildren(t *testing.T) {
 	port, err := freePort()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -195,6 +196,7 @@ func (p *process) start() (*program, error) {
 	g := &program{cmd: cmd, port: port, exited: make(chan struct{})}
 	go func() {
 		_ = cmd.Wait() // cmd.ProcessState contains the result
+		givenPorts.Delete(port)
 		close(g.exited)
 	}()
 	return g, nil
@@ -226,24 +228,49 @@ func (g *program) stop() {
 	<-g.exited
 }
 
-// The ports that a program may get. Systems give higher ports to connections and to
-// programs that let the system choose. One of these could take the port before the
-// program listens, and would then get the program's requests.
+// freePort chooses from these ports. By default, Linux, macOS and Windows choose higher
+// ports for connections and for programs that let the system choose. Such a connection or
+// program could take a higher port before the bot listens, and would get its requests.
 const (
 	lowestPort = 10_000
 	endOfPorts = 32_768
 )
 
-// freePort returns a port of the loopback interface on which nothing listens.
+// givenPorts contains the ports of programs that have not ended.
+var givenPorts sync.Map
+
+// freePort returns a port of the loopback interface on which nothing listens. It does not
+// return the port again until the port is deleted from givenPorts.
 func freePort() (port int, err error) {
 	for range 100 {
 		port = lowestPort + rand.IntN(endOfPorts-lowestPort)
-		var l net.Listener
-		if l, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil { //nolint:noctx // it does not block
-			return port, l.Close()
+		if err = unused(port); err != nil {
+			continue
 		}
+		if _, given := givenPorts.LoadOrStore(port, true); !given {
+			return port, nil
+		}
+		err = fmt.Errorf("port %d belongs to another bot", port)
 	}
 	return 0, fmt.Errorf("find a free port: %w", err)
+}
+
+// The function unused() returns an error if something listens on a port. On some systems,
+// a program can listen on a port of one address although another program listens on this
+// port of all addresses. So it also dials the port.
+func unused(port int) error {
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	l, err := net.Listen("tcp", address) //nolint:noctx // it does not block
+	if err != nil {
+		return err
+	}
+	if err := l.Close(); err != nil {
+		return err
+	}
+	if c, err := net.Dial("tcp", address); err == nil { //nolint:noctx // nothing on this machine makes it wait
+		return errors.Join(fmt.Errorf("a program listens on port %d", port), c.Close())
+	}
+	return nil
 }
 
 // tail keeps the end of everything that was written to it.
