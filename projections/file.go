@@ -20,9 +20,8 @@ import (
 // file.
 const maxReaders = 4
 
-// A reader keeps SQLite's small default cache of 2 MB. After each commit, SQLite empties
-// the caches of all readers. While it frees a large cache, it holds a lock that the other
-// readers need.
+// The cache of a reader is small. When a reader first queries after a commit, SQLite
+// empties the reader's cache. Meanwhile, SQLite holds a lock that all connections need.
 //
 // With the settings of the writer, a commit survives a crash of the process. A crash of the
 // machine may undo the most recent commits, because synchronous=NORMAL syncs later.
@@ -32,7 +31,7 @@ var (
 		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-65536)",
 		"wal_autocheckpoint(4000)", "journal_size_limit(67108864)",
 	}
-	readerPragmas = []string{"busy_timeout(10000)", "query_only(1)"}
+	readerPragmas = []string{"busy_timeout(10000)", "query_only(1)", "cache_size(-2000)"}
 )
 
 // file is a model's SQLite file. One connection writes, and the other
@@ -210,8 +209,7 @@ func (f *file) create(ctx context.Context, schema Schema) error {
 	return tx.Commit()
 }
 
-// freeCache frees the pages that the writer has read while it checked the file and caught
-// up. Otherwise, readers would take over these pages, because SQLite limits all caches
+// freeCache frees the pages that the writer has read to check the file and to catch up. Otherwise, readers would take over these pages, because SQLite limits all caches
 // together (docs/adr/0024).
 func (f *file) freeCache() {
 	_, _ = f.writer.ExecContext(context.Background(), "PRAGMA shrink_memory") // it fails only if the file is closed

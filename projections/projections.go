@@ -133,7 +133,8 @@ func (r *Runner) Sync(ctx context.Context) error {
 }
 
 // UpToDate returns once Run has committed all events that the log contained when Run
-// began. Unlike Sync, it does not read the log.
+// began. Unlike Sync, it does not read the log. If Run ends with an error that does not
+// stop the model, UpToDate waits until ctx ends.
 func (r *Runner) UpToDate(ctx context.Context) error {
 	return r.await(ctx, "catching up", func() bool { return r.upToDate })
 }
@@ -273,7 +274,8 @@ func (r *Runner) setCommitted(p eventstore.Position) {
 	}
 }
 
-// setUpToDate wakes the callers of UpToDate.
+// setUpToDate records that Run has caught up. The first call wakes the callers of
+// UpToDate.
 func (r *Runner) setUpToDate() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -283,7 +285,8 @@ func (r *Runner) setUpToDate() {
 	}
 }
 
-// wake wakes the callers of Wait and UpToDate. The caller must hold mu.
+// wake wakes the callers of Wait and UpToDate, and closes the channel of Changed. The
+// caller must hold mu.
 func (r *Runner) wake() {
 	close(r.changed)
 	r.changed = make(chan struct{})

@@ -177,6 +177,7 @@ func TestRunnerStopsAtAnEventThatItCannotFold(t *testing.T) {
 		require.Equal(t, err, r.Err())
 		require.Equal(t, "one", model.all(t))
 		require.Equal(t, err, r.Wait(t.Context(), at))
+		require.Equal(t, err, r.UpToDate(t.Context()))
 		require.Equal(t, err, r.Sync(t.Context()))
 		require.NoError(t, r.Close())
 

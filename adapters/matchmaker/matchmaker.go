@@ -76,9 +76,9 @@ type Options struct {
 	Retired   RetiredKeys // if nil, retired seed keys are not published
 	Rotation  Rotation    // if nil, seed keys are not rotated on a schedule
 	Tick      time.Duration
-	// Gap is the time between the ticks of two modes, and before the first one. It is also
-	// the time between the tables of two modes if one tick waits for another. Without it,
-	// several callers read the same streams at the same moment, and their order is random.
+	// Gap is the time before the first tick, and between the ticks of two modes. A tick that
+	// has waited until another mode seated its tables also waits for Gap. Without Gap,
+	// several callers read the same streams at the same moment, in random order.
 	Gap    time.Duration
 	Logger *slog.Logger
 }
@@ -219,7 +219,9 @@ func (m *Matchmaker) place(ctx context.Context, l *Ladder, candidates []ladder.C
 		return 0
 	}
 	defer m.placing.Release(1)
-	if waited && eventstore.Sleep(ctx, m.options.Gap) != nil { // this process may read the ladders now, to play the new matches
+	// The other mode has just assigned its matches, and this process may still be reading
+	// the ladders to play them.
+	if waited && eventstore.Sleep(ctx, m.options.Gap) != nil {
 		return 0
 	}
 	free := m.options.Assigner.Free()

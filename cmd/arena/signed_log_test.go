@@ -49,6 +49,7 @@ func TestNoHeadBeforeTheSignedLogIsComplete(t *testing.T) {
 
 // keepUpToDate runs a read model until the test ends.
 func keepUpToDate(t *testing.T, r *projections.Runner) {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = r.Run(ctx) }) // its error is also that of Sync
