@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/domain/ladder"
+	"hexarena/eventstore"
 	"hexarena/eventstore/logtest"
 )
 
@@ -184,6 +185,34 @@ func TestFirstTickIsImmediate(t *testing.T) {
 		later(time.Nanosecond)
 		require.Equal(t, []string{"play 0.0", "catch up", "candidates of standard"}, a.take(), "the match is assigned again")
 		require.Len(t, storedIn(t, a.log, ladder.Standard), 1)
+	})
+}
+
+// A tick that waited until another mode seated its tables waits for Gap before it seats its
+// own. The directory needs 100 ms, so the second tick waits from 120 to 210 ms.
+func TestATickLeavesAGapAfterItsWait(t *testing.T) {
+	slow := func(t *testing.T) *arena {
+		a := given(3, ladder.Standard, ladder.Parley)
+		a.options.Gap = 10 * time.Millisecond
+		a.catchUp = func(ctx context.Context) error { return eventstore.Sleep(ctx, 100*time.Millisecond) }
+		a.run(t)
+		later(220*time.Millisecond - time.Nanosecond)
+		require.Equal(t, []string{"catch up", "catch up", "candidates of standard", "catch up", "candidates of parley", "play 0.0"}, a.take())
+		return a
+	}
+	synctest.Test(t, func(t *testing.T) {
+		a := slow(t)
+		defer func() { a.stop() }()
+		later(time.Nanosecond)
+		require.Equal(t, []string{"catch up"}, a.take())
+		later(100 * time.Millisecond)
+		require.Len(t, storedIn(t, a.log, ladder.Parley), 1)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		a := slow(t)
+		a.stop()
+		require.Empty(t, storedIn(t, a.log, ladder.Parley))
+		require.True(t, a.placing.TryAcquire(1))
 	})
 }
 
