@@ -209,12 +209,6 @@ func (f *file) create(ctx context.Context, schema Schema) error {
 	return tx.Commit()
 }
 
-// freeCache frees the pages that the writer has read to check the file and to catch up. Otherwise, readers would take over these pages, because SQLite limits all caches
-// together (docs/adr/0024).
-func (f *file) freeCache() {
-	_, _ = f.writer.ExecContext(context.Background(), "PRAGMA shrink_memory") // it fails only if the file is closed
-}
-
 func (f *file) close() error {
 	var errs []error
 	for _, s := range f.statements {

@@ -272,10 +272,12 @@ func (r *Runner) fold(e eventstore.Recorded) error {
 	return nil
 }
 
-// freeCache frees the cache of the writer after a catch-up.
+// freeCache frees the pages that the writer has read to check the file and to catch up.
+// Otherwise, readers would take over these pages, because SQLite limits all caches together
+// (docs/adr/0024).
 func (r *Runner) freeCache() {
 	defer r.lock()()
-	r.file.freeCache()
+	_, _ = r.file.writer.ExecContext(context.Background(), "PRAGMA shrink_memory") // it fails only if the file is closed
 }
 
 func (r *Runner) commit() error {

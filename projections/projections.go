@@ -162,8 +162,8 @@ func (r *Runner) await(ctx context.Context, what string, reached func() bool) er
 	}
 }
 
-// Changed returns a channel that is closed when queries include more events, or
-// when the model has stopped.
+// Changed returns a channel that is closed when the state of the Runner changes, for
+// example when queries include more events, or when the model has stopped.
 func (r *Runner) Changed() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
