@@ -23,9 +23,9 @@ import (
 	"testing"
 	"time"
 
-	"hexarena/eventstore/logtest"
-
 	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/logtest"
 )
 
 // A bot can verify the upgrade with the platform's public key. An upgrade for a match

@@ -11,9 +11,9 @@ import (
 	"syscall"
 	"testing"
 
-	"hexarena/eventstore/logtest"
-
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"hexarena/eventstore/logtest"
 )
 
 // The scripts of testdata/script call the program as a person does. In addition to

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"hexarena/eventstore/logtest"
-
 	"github.com/stretchr/testify/require"
+
+	"hexarena/eventstore/logtest"
 )
 
 // The arena dials URLs that owners choose. This test cannot reach public addresses,

@@ -262,6 +262,7 @@ func TestFreePorts(t *testing.T) {
 	for range 1000 {
 		port, err := freePort()
 		require.NoError(t, err)
+		defer givenPorts.Delete(port)
 		require.GreaterOrEqual(t, port, lowestPort)
 		require.Less(t, port, endOfPorts)
 		require.False(t, given[port], port)
@@ -277,6 +278,7 @@ func TestFreePorts(t *testing.T) {
 func TestProgramsEndWithTheirChildren(t *testing.T) {
 	port, err := freePort()
 	require.NoError(t, err)
+	defer givenPorts.Delete(port)
 	child := strconv.Itoa(port)
 	dir := t.TempDir()
 	_, err = call(t.Context(), botCommand(t, childAt+"="+child), "house:random", "house:random", "-n", "3", "--parallel", "1", "--out", dir)
