@@ -105,6 +105,15 @@ func TestReplayMatch(t *testing.T) {
 	eval[bool](p, `(() => { const r = document.querySelector('[data-range]'); r.value = 199; return r.dispatchEvent(new Event('input')) })()`)
 	require.Equal(t, fmt.Sprintf("200 / %d", all), place())
 	p.until(`location.hash === '#200'`)
+	current := `document.querySelector('.event.current a')?.textContent`
+	p.until(current + ` === '200'`)
+	require.NotEqual(t, "205", eval[string](p, `(() => {
+		const r = document.querySelector('[data-range]');
+		for (const i of [209, 219, 204]) { r.value = i; r.dispatchEvent(new Event('input')); }
+		return `+current+`;
+	})()`), "the list waits during a drag")
+	require.Equal(t, fmt.Sprintf("205 / %d", all), place())
+	p.until(current + ` === '205'`)
 	p.open("/watch/" + g.MatchID + "#150")
 	p.until(ready)
 	require.Equal(t, fmt.Sprintf("150 / %d", all), place())
