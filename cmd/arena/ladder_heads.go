@@ -105,7 +105,7 @@ func (h *ladderHeads) renew(ctx context.Context, mode string) error {
 	if err != nil {
 		return err
 	}
-	if last, ok := h.newest(mode); ok && size == last.Size && bytes.Equal(root, last.Root) {
+	if last, ok := h.newest(mode); ok && size == last.Size && bytes.Equal(root, last.Root) && h.refused() == nil {
 		return nil
 	}
 	head, err := h.sign(mode, size, root)
@@ -133,6 +133,14 @@ func (h *ladderHeads) newest(mode string) (head ladderHead, ok bool) {
 	return head, ok
 }
 
+// refused returns why no head can be served, or nil.
+func (h *ladderHeads) refused() error {
+	if h.kept == nil {
+		return nil
+	}
+	return h.kept.err()
+}
+
 // Changed returns a channel that is closed when a mode has a newer head.
 func (h *ladderHeads) Changed() <-chan struct{} {
 	h.mu.Lock()
@@ -146,11 +154,17 @@ func (h *ladderHeads) Changed() <-chan struct{} {
 func (h *ladderHeads) Publish(ctx context.Context, mode string, revision uint64) error {
 	for {
 		changed := h.Changed()
-		if head, err := h.Head(mode); err == nil && head.Size > revision {
+		head, err := h.Head(mode)
+		if err == nil && head.Size > revision {
 			return nil
+		}
+		var retry <-chan time.Time
+		if err != nil {
+			retry = time.After(headRetry) // the newest head may become valid again, without a newer one
 		}
 		select {
 		case <-changed:
+		case <-retry:
 		case <-ctx.Done():
 			return fmt.Errorf("wait for a signed head with revision %d of the ladder of %s: %w", revision, mode, ctx.Err())
 		}
@@ -162,8 +176,8 @@ func (h *ladderHeads) Head(mode string) (ladderHead, error) {
 	if err := h.log.err(); err != nil {
 		return ladderHead{}, err
 	}
-	if h.kept != nil && h.kept.err() != nil {
-		return ladderHead{}, fmt.Errorf("%w: %w", projections.ErrBehind, h.kept.err())
+	if err := h.refused(); err != nil {
+		return ladderHead{}, fmt.Errorf("%w: %w", projections.ErrBehind, err)
 	}
 	head, ok := h.newest(mode)
 	if !ok {

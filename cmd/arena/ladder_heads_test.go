@@ -142,6 +142,42 @@ func TestPublishWaitsWhenTheModelHasStopped(t *testing.T) {
 	})
 }
 
+// While the read model checks whether the log has lost events, no head is served. After
+// that, the newest head is served again, and Publish does not wait for a newer one.
+func TestPublishWhenAHeadIsServedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newHeadsFixture(t)
+		f.seat()
+		f.catchUp()
+		require.NoError(t, f.Publish(context.Background(), ladder.Standard, 0))
+		f.log.runner.Doubt()
+		waiting := f.published(context.Background(), 0)
+		require.Empty(t, waiting)
+		f.fold()
+		require.NoError(t, <-waiting)
+		require.EqualValues(t, 1, f.size())
+	})
+}
+
+// If a tree that the log had lost is whole again, its head is served again. The tree need
+// not grow.
+func TestHeadIsServedOnceTheTreeIsWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newHeadsFixture(t)
+		var err error
+		f.kept, err = openKeptHeads(t.TempDir())
+		require.NoError(t, err)
+		f.seat()
+		f.catchUp()
+		require.NoError(t, f.Publish(context.Background(), ladder.Standard, 0))
+		require.ErrorIs(t, f.kept.keepNewest(signedlog.Head{Origin: ladder.Standard}, nil), errShorter)
+		_, _, err = f.Checkpoint(ladder.Standard)
+		require.ErrorIs(t, err, projections.ErrBehind)
+		require.NoError(t, f.check(context.Background()))
+		require.EqualValues(t, 1, f.size())
+	})
+}
+
 // A failure to sign a head is retried.
 func TestHeadIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -176,18 +176,24 @@ func TestSimulatedHistories(t *testing.T) {
 		return
 	}
 	t.Parallel()
-	from, seeds := numberOf(t, simulateFrom, 1), numberOf(t, simulateSeeds, testedSeeds)
+	var seeds []uint64
+	for i := range numberOf(t, simulateSeeds, testedSeeds) {
+		seeds = append(seeds, numberOf(t, simulateFrom, 1)+i)
+	}
+	if os.Getenv(simulateSeeds) == "" {
+		seeds = append(seeds, regressionSeeds...)
+	}
 	jobs := simulationJobs(t)
 	pool := newSimulators(t, jobs)
-	results := make([]result, seeds)
+	results := make([]result, len(seeds))
 	next := make(chan int)
 	var workers sync.WaitGroup
 	began := time.Now()
 	for range jobs {
 		workers.Go(func() {
 			for i := range next {
-				results[i] = pool.play(from+uint64(i), simulate.PlantNone)
-				results[i].report(t, seeds <= 200)
+				results[i] = pool.play(seeds[i], simulate.PlantNone)
+				results[i].report(t, len(seeds) <= 200)
 			}
 		})
 	}
