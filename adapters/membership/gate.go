@@ -14,7 +14,7 @@ type gate struct {
 
 	mu     sync.Mutex    // guards the fields below
 	beat   time.Time     // the start of the heartbeat; the zero value before the first one and after close
-	opened chan struct{} // closed, and replaced, when the gate opens
+	opened chan struct{} // closed, and replaced, at each heartbeat after which the gate is open
 }
 
 func newGate() *gate {
@@ -45,7 +45,7 @@ func (g *gate) extend(beat time.Time) bool {
 	if !g.isOpen() {
 		return false
 	}
-	g.beat = beat
+	g.hold(beat)
 	return true
 }
 
@@ -53,6 +53,13 @@ func (g *gate) extend(beat time.Time) bool {
 func (g *gate) open(beat time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.hold(beat)
+}
+
+// hold keeps the gate open after a heartbeat. It wakes callers even if the gate was open:
+// the wall clock may have closed it before, and then have been set back. The caller must
+// hold g.mu.
+func (g *gate) hold(beat time.Time) {
 	g.beat = beat
 	close(g.opened)
 	g.opened = make(chan struct{})

@@ -31,3 +31,21 @@ func TestGateClosesAfterASuspension(t *testing.T) {
 	g.close()
 	require.NotNil(t, g.closed())
 }
+
+// The wall clock is set forward, and then back before the next heartbeat.
+func TestGateWakesAfterAWrongClock(t *testing.T) {
+	var wrong time.Duration
+	g := newGate()
+	g.wall = func() time.Time { return time.Now().Round(0).Add(wrong) }
+	g.open(time.Now())
+	wrong = time.Minute
+	opened := g.closed()
+	require.NotNil(t, opened)
+	wrong = 0
+	require.True(t, g.extend(time.Now()))
+	select {
+	case <-opened:
+	default:
+		require.Fail(t, "a caller that saw the gate closed must wake up")
+	}
+}
