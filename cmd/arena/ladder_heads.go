@@ -40,6 +40,9 @@ type ladderHeads struct {
 	// served checkpoint. It is nil if there are no witnesses.
 	cosigned func(mode string, h ladderHead) []byte
 	kept     *keptHeads // stores each head before it is served; nil in some tests
+	// recheck checks the tree of a mode's results against its newest kept head. renew calls
+	// it while the arena refuses to sign heads. It is nil in some tests.
+	recheck func(ctx context.Context, mode string) error
 
 	renewing *semaphore.Weighted // held by renew; unlike with a mutex, a caller stops waiting when its context ends
 
@@ -109,6 +112,9 @@ func (h *ladderHeads) renew(ctx context.Context, mode string) error {
 		return nil
 	}
 	head, err := h.sign(mode, size, root)
+	if err == nil && h.refused() != nil && h.recheck != nil {
+		err = h.recheck(ctx, mode)
+	}
 	if err == nil && h.kept != nil {
 		err = h.kept.keepNewest(head.Head, func(from, to uint64) ([][]byte, error) { return h.log.LadderConsistency(ctx, mode, from, to) })
 	}

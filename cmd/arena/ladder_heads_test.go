@@ -175,6 +175,17 @@ func TestHeadIsServedOnceTheTreeIsWhole(t *testing.T) {
 		require.ErrorIs(t, err, projections.ErrBehind)
 		require.NoError(t, f.check(context.Background()))
 		require.EqualValues(t, 1, f.size())
+
+		// The same is true for the tree of the results, which the arena signs only on request.
+		none := func(uint64, uint64) ([][]byte, error) { return nil, nil }
+		results := signedlog.Head{Origin: "results", Size: 2, Root: make([]byte, 32)}
+		require.NoError(t, f.kept.keep(results, none))
+		require.Error(t, f.kept.keep(signedlog.Head{Origin: "results", Size: 3, Root: make([]byte, 32)}, none))
+		_, _, err = f.Checkpoint(ladder.Standard)
+		require.ErrorIs(t, err, projections.ErrBehind)
+		f.recheck = func(context.Context, string) error { return f.kept.keep(results, none) }
+		require.NoError(t, f.check(context.Background()))
+		require.EqualValues(t, 1, f.size())
 	})
 }
 

@@ -283,6 +283,7 @@ func (a *arena) openModels(context.Context) error {
 	if a.heads.kept, err = openKeptHeads(a.pace.Data); err != nil {
 		return err
 	}
+	a.heads.recheck = a.recheckResults
 	a.cosigners = witness.New(witness.Options{Witnesses: a.config.witnesses, Modes: ladder.Modes, Trees: ladderTrees{a.heads, a.signedLog}, Logger: a.logger})
 	a.heads.cosigned = func(mode string, h ladderHead) []byte { return a.cosigners.Cosignatures(mode, h.Signed) }
 	a.accounts = accounts.New(a.log)

@@ -17,20 +17,21 @@ import (
 type signedLogReader struct {
 	*signedlog.SignedLog
 	runner *projections.Runner
-	whole  chan struct{} // closed once all results that were in the event log at startup are included
+	whole  chan struct{} // closed once all results that were in the event log at startup are included, or the runner has stopped
 }
 
 func newSignedLogReader(log *signedlog.SignedLog, runner *projections.Runner) signedLogReader {
 	return signedLogReader{SignedLog: log, runner: runner, whole: make(chan struct{})}
 }
 
-// catchUp waits until all results that are in the event log are included.
+// catchUp waits until all results that are in the event log are included, or until the
+// runner has stopped.
 func (r signedLogReader) catchUp(ctx context.Context) error {
-	if err := r.runner.UpToDate(ctx); err != nil {
-		return unlessItStopped(r.runner, err)
+	err := unlessItStopped(r.runner, r.runner.UpToDate(ctx))
+	if err == nil {
+		close(r.whole)
 	}
-	close(r.whole)
-	return nil
+	return err
 }
 
 // awaitWhole returns once all results that were in the event log at startup are
@@ -107,6 +108,16 @@ func (a *arena) signLadderHead(mode string, size uint64, root []byte) (ladderHea
 // format.
 func (a *arena) ladderKey(mode string) (string, error) {
 	return signedlog.VerifierKey(signedlog.LadderOrigin(a.host, mode), a.public)
+}
+
+// recheckResults checks whether the tree of a mode's results continues its newest kept head.
+func (a *arena) recheckResults(ctx context.Context, mode string) error {
+	size, root, err := a.signedLog.Head(ctx, mode)
+	if err != nil {
+		return err
+	}
+	_, err = a.signHead(mode, size, root)
+	return err
 }
 
 // signHead stores and signs a head of a mode's signed log. The head's origin contains the
