@@ -118,9 +118,10 @@ func (r *Runner) follow(ctx context.Context, enough func() bool) error {
 				return errors.Join(d.err, r.commit())
 			}
 			live = live || d.message.CaughtUp
-			err := r.take(d.message, losses, live && len(messages) == 0 || d.message.CaughtUp)
+			due := live && len(messages) == 0 || d.message.CaughtUp
+			err := r.take(d.message, losses, due)
 			for ctx.Err() == nil && errors.Is(err, eventstore.ErrUnavailable) {
-				err = r.retry(ctx, d.message, losses, err)
+				err = r.retry(ctx, d.message, losses, due, err)
 			}
 			if errors.Is(err, eventstore.ErrEventsLost) {
 				return errors.Join(err, r.goBack(losses))
@@ -234,12 +235,12 @@ func (r *Runner) take(m eventstore.Message, losses int, due bool) error {
 
 // retry handles a message whose fold failed because the log was unavailable. It
 // waits, and then folds the message again.
-func (r *Runner) retry(ctx context.Context, m eventstore.Message, losses int, why error) error {
+func (r *Runner) retry(ctx context.Context, m eventstore.Message, losses int, due bool, why error) error {
 	r.logger.Warn("a read model is waiting for the log", "error", why)
 	if eventstore.Sleep(ctx, retryDelay) != nil {
 		return why
 	}
-	return r.take(m, losses, m.CaughtUp)
+	return r.take(m, losses, due)
 }
 
 // fold applies an event. If the model rejects the event, fold commits the events
@@ -383,7 +384,7 @@ func (r *Runner) mismatch(ctx context.Context) (why string, err error) {
 	}
 	at, found, err := r.anchorAt(ctx, saved.position)
 	switch {
-	case ctx.Err() != nil, errors.Is(err, eventstore.ErrUnavailable):
+	case ctx.Err() != nil, errors.Is(err, eventstore.ErrUnavailable), errors.Is(err, eventstore.ErrEventsLost):
 		return "", err
 	case err == nil && !found:
 		return "the log ends before its checkpoint", nil

@@ -1,12 +1,15 @@
 package projections_test
 
 import (
+	"bytes"
 	"context"
+	"iter"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/eventstore"
 	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/memory"
 )
@@ -84,4 +87,37 @@ func TestRunnerChecksItsRowsWhenTheyAreDoubted(t *testing.T) {
 	require.Contains(t, model.remembered(), "two")
 	cancel()
 	running.Wait()
+}
+
+// losingOnce is a log whose first read ends because the log has lost events.
+type losingOnce struct {
+	eventstore.Log
+	lost bool
+}
+
+func (l *losingOnce) ReadAll(ctx context.Context, from eventstore.Position, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
+	if !l.lost {
+		l.lost = true
+		return func(yield func(eventstore.Recorded, error) bool) {
+			yield(eventstore.Recorded{}, eventstore.ErrEventsLost)
+		}
+	}
+	return l.Log.ReadAll(ctx, from, opt)
+}
+
+// If the check of the rows itself ends because of a loss, it says nothing about the rows.
+// So they are checked again, and not rebuilt.
+func TestRunnerChecksItsRowsAgainAfterALoss(t *testing.T) {
+	log, dir := memory.New(), t.TempDir()
+	put(t, log, "a-1", "one", "two")
+	first := follow(t, dir, log, &list{})
+	require.NoError(t, first.Sync(t.Context()))
+	require.NoError(t, first.Close())
+
+	var lines bytes.Buffer
+	losing := &losingOnce{Log: log}
+	again := follow(t, dir, losing, &list{}, &lines)
+	require.NoError(t, again.Sync(t.Context()))
+	require.True(t, losing.lost)
+	require.NotContains(t, lines.String(), "rebuilding the rows")
 }

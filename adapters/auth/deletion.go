@@ -43,17 +43,22 @@ func (s *Service) Delete(ctx context.Context, c owner.Caller, m eventstore.Metad
 }
 
 // FinishDeletions finishes interrupted deletions, once immediately and then every
-// minute until ctx ends. The function deleted returns the ids of the deleted accounts
-// in a fixed order. Its argument is the index of the first id to return.
-func (s *Service) FinishDeletions(ctx context.Context, deleted func(from int) []string) {
+// minute until ctx ends. The function deleted returns the ids of the deleted accounts.
+func (s *Service) FinishDeletions(ctx context.Context, deleted func() []string) {
 	ticker := time.NewTicker(finishInterval)
 	defer ticker.Stop()
-	seen := 0
+	seen := map[string]bool{}
 	var pending []string
 	for {
-		more := deleted(seen)
-		seen += len(more)
-		pending = s.finishAll(ctx, append(pending, more...))
+		before := seen
+		seen = map[string]bool{}
+		for _, id := range deleted() {
+			seen[id] = true
+			if !before[id] {
+				pending = append(pending, id)
+			}
+		}
+		pending = s.finishAll(ctx, pending)
 		select {
 		case <-ctx.Done():
 			return

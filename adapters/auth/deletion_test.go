@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -199,7 +200,7 @@ func (l leaver) finishOnce(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		l.FinishDeletions(ctx, func(from int) []string { return []string{l.account.ID}[from:] })
+		l.FinishDeletions(ctx, func() []string { return []string{l.account.ID} })
 	}()
 	synctest.Wait()
 	cancel()
@@ -229,18 +230,18 @@ func TestFinishDeletionsRetries(t *testing.T) {
 		require.True(t, l.crashAt(t, 2, logtest.NotStored))
 		b := &crashingLog{Log: l.log}
 		l.options.Log = b
-		deleted := []string{}
+		deleted := []string{"somebody", "else"} // the log loses both deletions
 		var mu sync.Mutex
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			l.FinishDeletions(ctx, func(from int) []string { mu.Lock(); defer mu.Unlock(); return deleted[from:] })
+			l.FinishDeletions(ctx, func() []string { mu.Lock(); defer mu.Unlock(); return slices.Clone(deleted) })
 		}()
 		synctest.Wait()
 		mu.Lock()
-		deleted = append(deleted, l.account.ID, "nobody")
+		deleted = []string{l.account.ID, "nobody"}
 		mu.Unlock()
 		<-time.After(3 * finishInterval)
 		b.mu.Lock()

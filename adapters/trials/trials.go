@@ -10,6 +10,7 @@ package trials
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -134,11 +135,24 @@ func (r *Runner) Run(ctx context.Context, referee Referee) {
 // watch sends a signal to the channel ordered for each new order. If the subscription
 // ends, Run still finds new orders at its next look.
 func (r *Runner) watch(ctx context.Context, ordered chan<- struct{}) {
+	for {
+		err := r.watchOnce(ctx, ordered)
+		if ctx.Err() != nil {
+			return
+		}
+		if !errors.Is(err, eventstore.ErrEventsLost) {
+			r.o.Logger.Error("trials begin up to 30 s late, because the subscription to orders ended", "error", err)
+			return
+		}
+	}
+}
+
+// watchOnce is like watch, but returns the error with which a subscription ends.
+func (r *Runner) watchOnce(ctx context.Context, ordered chan<- struct{}) error {
 	filter := eventstore.Filter{Types: []string{owner.TrialOrdered{}.EventType()}}
 	for m, err := range r.o.Log.Subscribe(ctx, eventstore.EndPosition, filter) {
 		if err != nil {
-			r.o.Logger.Error("trials begin up to 30 s late, because the subscription to orders ended", "error", err)
-			return
+			return err
 		}
 		if m.Event == nil && !m.CaughtUp {
 			continue
@@ -148,6 +162,7 @@ func (r *Runner) watch(ctx context.Context, ordered chan<- struct{}) {
 		default: // a look is already due
 		}
 	}
+	return ctx.Err()
 }
 
 // The method look() begins all open trials that are not being played.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -15,6 +16,7 @@ import (
 	"hexarena/domain/owner"
 	"hexarena/domain/seed"
 	"hexarena/eventstore"
+	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/memory"
 	"hexarena/projections"
 	"hexarena/projections/accounts"
@@ -248,4 +250,22 @@ func TestMatchWaitsForTheTrialOfItsBot(t *testing.T) {
 	require.NoError(t, f.runner.Void(t.Context(), trial, ladder.WhyWallClock))
 	require.Equal(t, owner.TrialWallClock, f.outcome())
 	require.False(t, f.runner.HoldsBack(seats(bot)))
+}
+
+// If the log loses events, the subscription to orders ends. Another one follows.
+func TestWatchContinuesAfterALoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := logtest.NewLosing(memory.New())
+		r := &Runner{o: Options{Log: log, Logger: slog.New(slog.DiscardHandler)}}
+		ctx, cancel := context.WithCancel(t.Context())
+		ordered, ended := make(chan struct{}, 1), make(chan struct{})
+		go func() { defer close(ended); r.watch(ctx, ordered) }()
+		for range 2 {
+			<-ordered // each subscription signals that it has reached the end
+			synctest.Wait()
+			log.Become(log.Log())
+		}
+		cancel()
+		<-ended
+	})
 }

@@ -262,10 +262,9 @@ func (d *Directory) Trials() (bots []Bot) {
 	return bots
 }
 
-// Deleted returns the ids of the deleted accounts in the order of their deletion, but
-// without the first ones. The parameter from is the number of ids to leave out.
-func (d *Directory) Deleted(from int) []string {
+// Deleted returns the ids of the deleted accounts, in the order of their deletion.
+func (d *Directory) Deleted() []string {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return slices.Clone(d.deleted[min(from, len(d.deleted)):])
+	return slices.Clone(d.deleted)
 }

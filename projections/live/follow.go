@@ -34,6 +34,9 @@ func (h *Hub) Run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		if errors.Is(err, eventstore.ErrEventsLost) {
+			h.forget()
+		}
 		if time.Since(begun) > maxRetry {
 			wait = firstRetry
 		}
@@ -52,9 +55,6 @@ func (h *Hub) follow(ctx context.Context) error {
 	h.readyOnce.Do(func() { close(h.ready) })
 	filter := eventstore.Filter{StreamPrefixes: []string{match.StreamPrefix, ladder.StreamPrefix}}
 	for m, err := range h.Log.Subscribe(ctx, at, filter) {
-		if errors.Is(err, eventstore.ErrEventsLost) {
-			h.forget()
-		}
 		if err != nil {
 			return fmt.Errorf("subscribe after %d: %w", at, err)
 		}
