@@ -219,7 +219,10 @@ func (c *Client) join(round uint64) (w *wait, leave func()) {
 // collect asks the relay for a round until the client has the round or ctx ends.
 func (c *Client) collect(ctx context.Context, round uint64) {
 	chain, failed := c.options.Chain, ""
-	sleep(ctx, time.Until(chain.Time(round))+chain.Period/6)
+	due := func() time.Duration { return time.Until(chain.Time(round)) + chain.Period/6 }
+	for wait := due(); wait > 0 && ctx.Err() == nil; wait = due() {
+		sleep(ctx, min(wait, chain.Period)) // the clock may be corrected in the meantime
+	}
 	for ctx.Err() == nil {
 		r, err := c.relay.round(ctx, round)
 		if err == nil {
