@@ -137,16 +137,23 @@ func (u unstarted) abort() *match.Aborted {
 	return &match.Aborted{Why: match.Operator, Reason: u.order.Reason}
 }
 
+// heedTime is long enough for a read and an append.
+const heedTime = 5 * time.Second
+
 // heedVoid aborts a match that the ladder has already ended. That happens if another
 // process has voided the match just before this process started it (see voidUnstarted).
-// The bots of such a match are free for other matches.
-func (p *run) heedVoid(ctx context.Context) error {
+// The bots of such a match are free for other matches. No other process would abort it, so
+// heedVoid continues for heedTime after this process has stopped playing the match.
+func (p *run) heedVoid(playing context.Context) error {
 	if p.state.Over() {
 		return nil
 	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(playing))
+	defer cancel()
+	defer context.AfterFunc(playing, func() { time.AfterFunc(heedTime, cancel) })()
 	finished, err := p.mode.Ladder.Finished(ctx, p.seating.MatchID)
 	switch {
-	case ctx.Err() != nil:
+	case playing.Err() != nil && (err != nil || !finished):
 		return errStopped
 	case err != nil || !finished:
 		return err

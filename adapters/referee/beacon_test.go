@@ -241,9 +241,13 @@ func TestLateRoundDoesNotVoidAStartedMatch(t *testing.T) {
 
 // Another process carries out an operator's order while this process starts the match.
 // In each order of their appends, the match is aborted. If it was voided first, its bots
-// are not asked.
+// are not asked. The match is aborted even if this process is told to stop playing it.
 func TestAbortElsewhereWhileTheMatchStarts(t *testing.T) {
-	for name, startsFirst := range map[string]bool{"the start is stored before the void": true, "the void is stored before the start": false} {
+	for name, c := range map[string]struct{ startsFirst, stops bool }{
+		"the start is stored before the void":                             {true, false},
+		"the void is stored before the start":                             {false, false},
+		"the void is stored before the start, and then the process stops": {false, true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			withBeacon(t, func(f *fixture, _ *fakeBeacon) {
 				for _, b := range f.bots {
@@ -251,6 +255,7 @@ func TestAbortElsewhereWhileTheMatchStarts(t *testing.T) {
 				}
 				aborted := make(chan error, 1)
 				abort := func() { aborted <- f.referee("other").Abort(f.t.Context(), f.seating(), order) }
+				player := f.referee("player")
 				holds, started := make(chan struct{}), make(chan struct{})
 				f.log.fault = func(a attempted) (eventstore.Appended, error) {
 					if !a.has(match.Started{}) {
@@ -259,14 +264,17 @@ func TestAbortElsewhereWhileTheMatchStarts(t *testing.T) {
 					defer close(started)
 					go abort()
 					<-holds
-					return a.store()
+					stored, err := a.store()
+					if c.stops {
+						player.StopMatch(testMatch)
+					}
+					return stored, err
 				}
-				if startsFirst {
+				if c.startsFirst {
 					f.ladder.before = func() { close(holds); <-started }
 				}
-				player := f.referee("player")
 				player.Play(f.seating())
-				if !startsFirst {
+				if !c.startsFirst {
 					require.NoError(t, <-aborted, "the other process has voided the match")
 					require.Equal(t, []string{match.Operator}, f.ladder.voided)
 					close(holds)
@@ -280,7 +288,7 @@ func TestAbortElsewhereWhileTheMatchStarts(t *testing.T) {
 				require.Equal(t, match.Operator, events[len(events)-1].(match.Aborted).Why)
 				require.Equal(t, []string{match.Operator}, f.ladder.voided)
 				for _, b := range f.bots {
-					require.True(t, startsFirst || len(b.requests) == 0)
+					require.True(t, c.startsFirst || len(b.requests) == 0)
 				}
 			})
 		})

@@ -319,8 +319,8 @@ func (r *Referee) Stop(ctx context.Context) error {
 
 // Interrupt stops playing all matches, without waiting. Unlike Stop, it allows later calls
 // to Play, which read the matches' streams again. Call it if the log has lost events that
-// the referee has folded. After Interrupt, no running match appends anything, so no match
-// continues from an event that is lost.
+// the referee has folded. After Interrupt, a running match appends at most the abort of a
+// match that its ladder has voided, so no match continues from an event that is lost.
 func (r *Referee) Interrupt() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
