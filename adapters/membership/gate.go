@@ -56,9 +56,8 @@ func (g *gate) open(beat time.Time) {
 	g.hold(beat)
 }
 
-// hold keeps the gate open after a heartbeat. It wakes callers even if the gate was open:
-// the wall clock may have closed it before, and then have been set back. The caller must
-// hold g.mu.
+// hold keeps the gate open after a heartbeat. It wakes callers even if the gate is open
+// now: a wrong wall clock may have closed it for a moment. The caller must hold g.mu.
 func (g *gate) hold(beat time.Time) {
 	g.beat = beat
 	close(g.opened)

@@ -147,7 +147,7 @@ func (r *Runner) watch(ctx context.Context, ordered chan<- struct{}) {
 	}
 }
 
-// watchOnce is like watch, but returns the error with which a subscription ends.
+// watchOnce is like watch, but returns the error that ended the subscription.
 func (r *Runner) watchOnce(ctx context.Context, ordered chan<- struct{}) error {
 	filter := eventstore.Filter{Types: []string{owner.TrialOrdered{}.EventType()}}
 	for m, err := range r.o.Log.Subscribe(ctx, eventstore.EndPosition, filter) {

@@ -15,7 +15,7 @@ import (
 	"hexarena/projections/signedlog"
 )
 
-// headRetry is how long Run waits before it tries again to make a head.
+// headRetry is how long Run and Publish wait before they try again to make or get a head.
 const headRetry = time.Second
 
 // ladderHead is a signed head of a mode's ladder tree.
@@ -74,6 +74,9 @@ func (h *ladderHeads) Run(ctx context.Context) {
 				retry = time.After(headRetry)
 			}
 		}
+		if h.refused() != nil {
+			retry = time.After(headRetry)
+		}
 		select {
 		case <-changed:
 		case <-retry:
@@ -95,7 +98,8 @@ func (h *ladderHeads) check(ctx context.Context) error {
 }
 
 // renew signs a new head if a mode's tree has grown. It also notices if the tree no longer
-// continues the last head.
+// continues the last head. While the kept heads forbid serving any head, it checks the
+// trees again.
 func (h *ladderHeads) renew(ctx context.Context, mode string) error {
 	if err := h.renewing.Acquire(ctx, 1); err != nil {
 		return fmt.Errorf("wait for another head: %w", err)
@@ -139,7 +143,7 @@ func (h *ladderHeads) newest(mode string) (head ladderHead, ok bool) {
 	return head, ok
 }
 
-// refused returns why no head can be served, or nil.
+// refused returns why the kept heads forbid serving any head, or nil.
 func (h *ladderHeads) refused() error {
 	if h.kept == nil {
 		return nil
@@ -155,8 +159,7 @@ func (h *ladderHeads) Changed() <-chan struct{} {
 }
 
 // Publish waits until the served checkpoint of a mode includes the ladder's event at
-// the given revision. While the read model is behind or has stopped, Publish keeps
-// waiting.
+// the given revision. While no head can be served, Publish keeps waiting.
 func (h *ladderHeads) Publish(ctx context.Context, mode string, revision uint64) error {
 	for {
 		changed := h.Changed()
@@ -166,7 +169,7 @@ func (h *ladderHeads) Publish(ctx context.Context, mode string, revision uint64)
 		}
 		var retry <-chan time.Time
 		if err != nil {
-			retry = time.After(headRetry) // the newest head may become valid again, without a newer one
+			retry = time.After(headRetry) // the newest head may be served again; that does not close changed
 		}
 		select {
 		case <-changed:

@@ -150,6 +150,7 @@ func TestPublishWhenAHeadIsServedAgain(t *testing.T) {
 		f.seat()
 		f.catchUp()
 		require.NoError(t, f.Publish(context.Background(), ladder.Standard, 0))
+		synctest.Wait() // until the other mode also has its first head
 		f.log.runner.Doubt()
 		waiting := f.published(context.Background(), 0)
 		require.Empty(t, waiting)
@@ -159,7 +160,7 @@ func TestPublishWhenAHeadIsServedAgain(t *testing.T) {
 	})
 }
 
-// If a tree that the log had lost is whole again, its head is served again. The tree need
+// If a tree lost its end and is whole again, its head is served again, even if the tree does
 // not grow.
 func TestHeadIsServedOnceTheTreeIsWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -170,6 +171,7 @@ func TestHeadIsServedOnceTheTreeIsWhole(t *testing.T) {
 		f.seat()
 		f.catchUp()
 		require.NoError(t, f.Publish(context.Background(), ladder.Standard, 0))
+		synctest.Wait() // until the other mode also has its first head
 		require.ErrorIs(t, f.kept.keepNewest(signedlog.Head{Origin: ladder.Standard}, nil), errShorter)
 		_, _, err = f.Checkpoint(ladder.Standard)
 		require.ErrorIs(t, err, projections.ErrBehind)

@@ -177,10 +177,11 @@ func TestSimulatedHistories(t *testing.T) {
 	}
 	t.Parallel()
 	var seeds []uint64
+	from := numberOf(t, simulateFrom, 1)
 	for i := range numberOf(t, simulateSeeds, testedSeeds) {
-		seeds = append(seeds, numberOf(t, simulateFrom, 1)+i)
+		seeds = append(seeds, from+i)
 	}
-	if os.Getenv(simulateSeeds) == "" {
+	if os.Getenv(simulateSeeds) == "" && os.Getenv(simulateFrom) == "" {
 		seeds = append(seeds, regressionSeeds...)
 	}
 	jobs := simulationJobs(t)
