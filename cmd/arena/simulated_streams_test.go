@@ -139,23 +139,24 @@ func (s *simulation) watch(ctx context.Context, matchID string) {
 		}
 		if r.event == "frame" {
 			s.frames[matchID] = r
-			s.judgePublic(matchID, r.data)
+			s.judgePublic(ctx, matchID, r.data)
 		}
 		return true
 	})
 }
 
-// judgePublic checks that a frame of a running match contains no private data. The caller
-// must hold s.mu.
-func (s *simulation) judgePublic(matchID, data string) {
+// judgePublic checks that a frame of a running match contains no private data. The stream
+// of an ended match begins with the last frame of its replay, which may contain all data.
+// The caller must hold s.mu.
+func (s *simulation) judgePublic(ctx context.Context, matchID, data string) {
 	var f struct{ Event map[string]any }
 	err := json.Unmarshal([]byte(data), &f)
-	if f.Event["kind"] == "end" {
-		return // the stream of an ended match begins with the last frame of its replay
-	}
 	maps.DeleteFunc(f.Event, func(name string, _ any) bool { return slices.Contains([]string{"seq", "at", "kind", "seat"}, name) })
-	if err != nil || len(f.Event) > 0 {
-		s.fail("the live board of %s shows the frame %s (%v)", matchID, data, err)
+	if err == nil && len(f.Event) == 0 {
+		return
+	}
+	if h, readErr := frames.Read(context.WithoutCancel(ctx), s.log.Store(), matchID); readErr != nil || !h.Ended() {
+		s.fail("the live board of %s shows the frame %s (%v)", matchID, data, errors.Join(err, readErr))
 	}
 }
 
