@@ -49,8 +49,12 @@ var Plants = []Planted{
 }
 
 // plantedRate is how often a planted fault happens to an operation, if it does not
-// happen to each operation.
-const plantedRate = 0.02
+// happen to each operation. Short reads happen more often. Most of them do no harm: the
+// append that follows fails, and the process reads again.
+const (
+	plantedRate   = 0.02
+	shortReadRate = 0.1
+)
 
 // Plant plants a fault. Call it before the world has processes.
 func (w *World) Plant(p Planted) { w.planted = p }
@@ -60,7 +64,11 @@ func (w *World) Planted() Planted { return w.planted }
 
 // sprouts reports whether a planted fault happens to an operation now.
 func (w *World) sprouts(p Planted, key ...string) bool {
-	return w.planted == p && w.chance(plantedRate, hash(w.seed, key), "planted")
+	rate := plantedRate
+	if p == PlantShortRead {
+		rate = shortReadRate
+	}
+	return w.planted == p && w.chance(rate, hash(w.seed, key), "planted")
 }
 
 // swallows reports whether a planted fault acknowledges an append without storing it.
