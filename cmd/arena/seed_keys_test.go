@@ -22,6 +22,7 @@ func TestSeedKeyReachesAnotherArena(t *testing.T) {
 	path := filepath.Join(second.data, "secrets.json")
 	require.NoError(t, os.WriteFile(path, secrets, 0o600))
 
+	first.arena.awaitLog(0, "this process seats tables") // other processes refuse the order
 	first.admin("rotate-seed-key", "--reason", "a test")
 	first.stop()
 	second.start()
