@@ -34,12 +34,11 @@ var (
 // later calls wait for the outcome of the first one.
 func (r *Referee) Abort(ctx context.Context, s ladder.Seating, o Order) error {
 	r.mu.Lock()
-	t := r.begin(s)
+	t := r.begin(s, &o)
 	r.mu.Unlock()
 	if t == nil {
 		return ErrNotPlaying
 	}
-	t.giveOrder(o)
 	select {
 	case <-t.done:
 	case <-ctx.Done():

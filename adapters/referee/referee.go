@@ -182,7 +182,7 @@ func New(o Options) *Referee {
 func (r *Referee) Play(s ladder.Seating) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if t := r.begin(s); t != nil {
+	if t := r.begin(s, nil); t != nil {
 		t.again = t.stopping
 	}
 }
@@ -191,7 +191,7 @@ func (r *Referee) Play(s ladder.Seating) {
 // stops the match and returns an error.
 func (r *Referee) PlayOut(ctx context.Context, s ladder.Seating) error {
 	r.mu.Lock()
-	t := r.begin(s)
+	t := r.begin(s, nil)
 	r.mu.Unlock()
 	if t == nil {
 		return ErrNotPlaying
@@ -202,10 +202,15 @@ func (r *Referee) PlayOut(ctx context.Context, s ladder.Seating) error {
 }
 
 // begin returns the task of a match. If the match has no task, begin starts one. After
-// Stop, begin returns nil instead of starting a task. The caller must hold r.mu.
-func (r *Referee) begin(s ladder.Seating) *task {
-	if t := r.running[s.MatchID]; t != nil || r.stopped {
+// Stop, begin returns nil instead of starting a task. If there is an order, the task has
+// it before it starts. The caller must hold r.mu.
+func (r *Referee) begin(s ladder.Seating, order *Order) *task {
+	if t := r.running[s.MatchID]; t != nil {
+		t.order(order)
 		return t
+	}
+	if r.stopped {
+		return nil
 	}
 	if len(r.running) == 0 {
 		r.stopBeat = r.clock.beat()
@@ -213,6 +218,7 @@ func (r *Referee) begin(s ladder.Seating) *task {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	ordered, giveOrder := context.WithCancelCause(context.Background())
 	t := &task{cancel: cancel, ordered: ordered, giveOrder: giveOrder, done: make(chan struct{})}
+	t.order(order)
 	r.running[s.MatchID] = t
 	go pprof.Do(ctx, pprof.Labels("match", s.MatchID), func(ctx context.Context) {
 		defer r.end(s, t)
@@ -220,6 +226,13 @@ func (r *Referee) begin(s ladder.Seating) *task {
 		r.report(s, t.err)
 	})
 	return t
+}
+
+// The method order() gives an order to a task. It does nothing if there is no order.
+func (t *task) order(o *Order) {
+	if o != nil {
+		t.giveOrder(*o)
+	}
 }
 
 // The method stop() stops a task. The caller must hold Referee.mu.
@@ -239,7 +252,7 @@ func (r *Referee) end(s ladder.Seating, t *task) {
 		r.stopBeat()
 	}
 	if t.again {
-		r.begin(s)
+		r.begin(s, nil)
 	}
 	if len(r.running) == 0 {
 		r.idle.Broadcast()
