@@ -29,6 +29,7 @@ import (
 	"hexarena/projections/accounts"
 	"hexarena/projections/arenatest"
 	"hexarena/projections/frames"
+	"hexarena/projections/leaderboard"
 	"hexarena/projections/live"
 	"hexarena/projections/matches"
 	"hexarena/projections/signedlog"
@@ -64,6 +65,10 @@ type (
 	nowhere struct{ api.Directory }
 	unrated struct{ api.Leaderboard }
 )
+
+// Rows and Version serve the empty ladders of the home page.
+func (unrated) Rows(string) ([]leaderboard.Row, error) { return nil, nil }
+func (unrated) Version() (uint64, error)               { return 0, nil }
 
 func uncounted(http.Header, *http.Request, int) int { return 0 }
 func uncountedFile(http.Header, *http.Request) int  { return 0 }
