@@ -18,6 +18,11 @@ const readTime = 15 * time.Second
 // assignments.
 const assignTries = 10
 
+// playGap is how long playAssigned waits for more changes, which often come together, so
+// that it reads the ladders once for all of them. Without this, the number of reads would
+// depend on which goroutine runs first (docs/adr/0057-one-seed-is-one-history.md).
+const playGap = time.Millisecond
+
 // playAssigned passes the matches of this process to the referee until ctx ends. While
 // the gate is closed, the matches may belong to another member, so it waits.
 func (m *Members) playAssigned(ctx context.Context) {
@@ -29,6 +34,13 @@ func (m *Members) playAssigned(ctx context.Context) {
 			return
 		case <-m.play:
 		case <-ticker.C:
+		}
+		if eventstore.Sleep(ctx, playGap) != nil {
+			return
+		}
+		select {
+		case <-m.play:
+		default:
 		}
 		if err := m.readUnheard(ctx); err != nil && ctx.Err() == nil {
 			m.o.Logger.Warn("could not read the heartbeats of new members; retrying", "error", err)

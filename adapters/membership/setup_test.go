@@ -106,7 +106,7 @@ func (f *fixture) startOn(log eventstore.Log, id string, maxMatches int) *proces
 		<-done
 	}
 	f.t.Cleanup(p.stop)
-	synctest.Wait()
+	settle()
 	return p
 }
 
@@ -144,7 +144,7 @@ func (p *process) seats(generation uint64) {
 		cancel()
 		<-done
 	}
-	synctest.Wait()
+	settle()
 }
 
 // divide assigns the matches.
@@ -156,7 +156,7 @@ func (p *process) divide(ctx context.Context) error {
 func (p *process) tick() {
 	p.f.t.Helper()
 	require.NoError(p.f.t, p.divide(p.f.t.Context()))
-	synctest.Wait()
+	settle()
 }
 
 // Play implements membership.Referee.
@@ -263,6 +263,12 @@ func later(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
+
+// settle waits until all processes have acted on what was stored before. They wait for a
+// millisecond, in case there is more.
+func settle() { later(settleTime) }
+
+const settleTime = 2 * time.Millisecond
 
 // until advances the clock until a condition is true, and returns how long that took.
 func (f *fixture) until(most time.Duration, what string, holds func() bool) time.Duration {

@@ -12,6 +12,11 @@ import (
 // When a run ends, it waits up to detailsTime for details that are not stored yet.
 const detailsTime = 5 * time.Second
 
+// detailsGap is how long the writer waits for more details, which often come together, so
+// that it appends them together. Without this, the number of appends would depend on which
+// goroutine runs first (docs/adr/0057-one-seed-is-one-history.md).
+const detailsGap = 10 * time.Millisecond
+
 // The type details appends the details of failed decisions to a separate stream for the
 // match. It works in the background and retries while the log is unavailable, so it
 // never delays the match. A seat gets at most three strikes, so the number of details
@@ -22,6 +27,9 @@ type details struct {
 	ctx  context.Context // ends the retries
 	stop context.CancelFunc
 
+	collecting context.Context // ends the waits for more details
+	flush      context.CancelFunc
+
 	mu      sync.Mutex // guards the fields below
 	queue   []match.Event
 	writing bool
@@ -30,7 +38,8 @@ type details struct {
 
 func newDetails(ctx context.Context, p *run) *details {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx)) // so that a referee that is stopping still stores the details of its last batch
-	return &details{run: p, ctx: ctx, stop: stop}
+	collecting, flush := context.WithCancel(ctx)
+	return &details{run: p, ctx: ctx, stop: stop, collecting: collecting, flush: flush}
 }
 
 // add stores details without blocking.
@@ -46,6 +55,7 @@ func (d *details) add(events ...match.Event) {
 
 // write appends the queued details until the queue is empty.
 func (d *details) write() {
+	_ = eventstore.Sleep(d.collecting, detailsGap)
 	for events := d.take(); len(events) > 0; events = d.take() {
 		if err := d.append(events); err != nil {
 			d.run.log().Warn("could not store the details of failed decisions", "decisions", len(events), "error", err)
@@ -80,6 +90,7 @@ func (d *details) append(events []match.Event) error {
 // close waits until all details are stored, but at most detailsTime.
 func (d *details) close() {
 	defer d.stop()
+	d.flush()
 	defer time.AfterFunc(detailsTime, d.stop).Stop()
 	d.writer.Wait()
 }
