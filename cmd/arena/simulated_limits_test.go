@@ -105,25 +105,33 @@ func (a *limits) fold(event owner.Event, at time.Time) (broken string) {
 	return ""
 }
 
-// judgeNames checks that the addresses and handles of deleted accounts are free.
+// judgeNames checks that the addresses and handles of deleted accounts are free. A claim
+// to a handle that the account never chose lapses, so it counts as free.
 func (s *simulation) judgeNames() {
-	holders, deleted := map[eventstore.StreamID]string{}, map[string]bool{}
+	type use struct {
+		handle eventstore.StreamID
+		owner  string
+	}
+	holders, deleted, chosen := map[eventstore.StreamID]string{}, map[string]bool{}, map[use]bool{}
 	for r, err := range s.log.Store().ReadAll(context.Background(), 0, eventstore.ReadOptions{}) {
 		if err != nil {
 			return // another judge reports it
 		}
-		if id, ok := owner.ParseAccountStream(string(r.Stream)); ok && r.Type == (owner.Deleted{}).EventType() {
-			deleted[id] = true
-		}
+		account, _ := owner.ParseAccountStream(string(r.Stream))
 		switch e, _ := owner.Decode(r.Type, r.Data); e := e.(type) { // other streams have other types
 		case owner.NameClaimed:
 			holders[r.Stream] = e.OwnerID
 		case owner.NameReleased:
 			holders[r.Stream] = ""
+		case owner.HandleChosen:
+			chosen[use{eventstore.StreamID(owner.HandleStream(e.Handle)), account}] = true
+		case owner.Deleted:
+			deleted[account] = true
 		}
 	}
 	for name, id := range holders {
-		if deleted[id] {
+		lapses := strings.HasPrefix(string(name), owner.HandlePrefix) && !chosen[use{name, id}]
+		if deleted[id] && !lapses {
 			s.failed("%s still belongs to the deleted account %s", name, id)
 		}
 	}
