@@ -28,11 +28,13 @@ const playGap = time.Millisecond
 func (m *Members) playAssigned(ctx context.Context) {
 	ticker := time.NewTicker(m.o.Retry)
 	defer ticker.Stop()
+	var opened <-chan struct{} // nil while the gate is open
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-m.play:
+		case <-opened:
 		case <-ticker.C:
 		}
 		if eventstore.Sleep(ctx, playGap) != nil {
@@ -46,8 +48,8 @@ func (m *Members) playAssigned(ctx context.Context) {
 			m.o.Logger.Warn("could not read the heartbeats of new members; retrying", "error", err)
 			signalAfter(ctx, m.play)
 		}
-		if m.gate.closed() != nil {
-			continue // opening the gate wakes this loop
+		if opened = m.gate.closed(); opened != nil {
+			continue
 		}
 		if err := m.playMine(ctx); err != nil && ctx.Err() == nil {
 			m.o.Logger.Warn("could not read the unfinished matches; retrying", "error", err)

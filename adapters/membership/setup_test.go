@@ -33,6 +33,7 @@ type fixture struct {
 
 	mu         sync.Mutex
 	unfinished []ladder.Seating
+	reads      int // of the unfinished matches
 }
 
 func withFixture(t *testing.T, test func(f *fixture)) {
@@ -90,6 +91,7 @@ func (f *fixture) startOn(log eventstore.Log, id string, maxMatches int) *proces
 			err := p.log.fault(ctx)
 			f.mu.Lock()
 			defer f.mu.Unlock()
+			f.reads++
 			return slices.Clone(f.unfinished), err
 		},
 	})
@@ -265,7 +267,7 @@ func later(d time.Duration) {
 }
 
 // settle waits until all processes have acted on what was stored before. They wait for a
-// millisecond, in case there is more.
+// millisecond for further changes.
 func settle() { later(settleTime) }
 
 const settleTime = 2 * time.Millisecond

@@ -172,3 +172,19 @@ func TestNewSubscriptionRevivesNobody(t *testing.T) {
 		require.Len(t, a.List(), 2, "it is here again")
 	})
 }
+
+// A process that starts again learns of its matches while it opens its gate, so it could
+// look for them twice at the same moment. It reads the unfinished matches once.
+func TestChangesThatComeTogetherNeedOneRead(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		a := f.start("a", 10)
+		a.seats(1)
+		f.seat(numbered(3)...)
+		a.tick()
+		a.stop()
+		before := f.reads
+		a = f.start("a", 10)
+		require.Len(t, a.Matches(), 3)
+		require.Equal(t, 1, f.reads-before)
+	})
+}

@@ -60,7 +60,8 @@ func TestAbortEndsOpenDecisionAtOnceWithoutStrike(t *testing.T) {
 	})
 }
 
-// If a match is not being played, Abort starts or resumes the match and then aborts it.
+// If a match is not being played, Abort resumes it and then aborts it. If it has not
+// started, Abort voids it, and does not dial its bots.
 func TestAbortOfMatchThatIsNotPlayed(t *testing.T) {
 	for name, begun := range map[string]bool{"started before": true, "only seated": false} {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +79,15 @@ func TestAbortOfMatchThatIsNotPlayed(t *testing.T) {
 				r := f.referee("player")
 				require.NoError(t, r.Abort(f.t.Context(), f.seating(), order))
 				r.Wait()
-				requireAborted(t, f)
+				if begun {
+					requireAborted(t, f)
+					return
+				}
+				require.Empty(t, f.events())
+				require.Equal(t, []string{match.Operator}, f.ladder.voided)
+				for _, b := range f.bots {
+					require.Zero(t, b.dials)
+				}
 			})
 		})
 	}
@@ -123,6 +132,25 @@ func TestAbortOutlivesItsCaller(t *testing.T) {
 		ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
 		defer cancel()
 		require.ErrorIs(t, r.Abort(ctx, f.seating(), order), context.DeadlineExceeded)
+		r.Wait()
+		requireAborted(t, f)
+	})
+}
+
+// If the log loses events, the referee reads the match again, and then carries out the
+// order.
+func TestAbortOutlivesAnInterrupt(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		slowly(f, 4*time.Second)
+		r := f.referee("player")
+		r.Play(f.seating())
+		<-time.After(10 * time.Second)
+		f.log.fault = outage(1, false)
+		ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
+		defer cancel()
+		require.ErrorIs(t, r.Abort(ctx, f.seating(), order), context.DeadlineExceeded)
+		r.Interrupt()
+		r.Play(f.seating())
 		r.Wait()
 		requireAborted(t, f)
 	})

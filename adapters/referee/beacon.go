@@ -143,7 +143,8 @@ const heedTime = 5 * time.Second
 // heedVoid aborts a match that the ladder has already ended. That happens if another
 // process has voided the match just before this process started it (see voidUnstarted).
 // The bots of such a match are free for other matches. No other process would abort it, so
-// heedVoid continues for heedTime after this process has stopped playing the match.
+// heedVoid continues for heedTime after this process has stopped playing the match. If the
+// process crashes first, or the log fails for longer, the stream of the match never ends.
 func (p *run) heedVoid(playing context.Context) error {
 	if p.state.Over() {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -47,6 +48,20 @@ func TestLateAnswersAreStored(t *testing.T) {
 		require.Equal(t, map[int]match.LateAnswer{ids[0]: {LateMs: 1, Answer: answerTo(ids[0], 1)}, ids[1]: {LateMs: 4000, Answer: answerTo(ids[1], 2)}, ids[2]: {LateMs: 1004, Answer: answerTo(ids[2], 3)}}, late)
 		require.Len(t, faults, 3)
 		require.Equal(t, "nothing came", faults[ids[0]].Message)
+	})
+}
+
+func TestDetailsThatComeTogetherNeedOneAppend(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		appends := 0
+		f.log.noDetails = func(context.Context) error { appends++; return nil }
+		d := newDetails(f.t.Context(), &run{options: &Options{Log: f.log}, seating: f.seating()})
+		d.add(match.TimeoutExplained{Decision: 1})
+		synctest.Wait()
+		d.add(match.LateAnswerReceived{Decision: 1})
+		d.close()
+		require.Len(t, f.details(), 2)
+		require.Equal(t, 1, appends)
 	})
 }
 

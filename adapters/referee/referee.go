@@ -202,8 +202,8 @@ func (r *Referee) PlayOut(ctx context.Context, s ladder.Seating) error {
 }
 
 // begin returns the task of a match. If the match has no task, begin starts one. After
-// Stop, begin returns nil instead of starting a task. If there is an order, the task has
-// it before it starts. The caller must hold r.mu.
+// Stop, begin returns nil instead of starting a task. If there is an order, begin gives it
+// to the task, to a new one before it starts. The caller must hold r.mu.
 func (r *Referee) begin(s ladder.Seating, order *Order) *task {
 	if t := r.running[s.MatchID]; t != nil {
 		t.order(order)
@@ -242,17 +242,21 @@ func (t *task) stop() {
 }
 
 func (r *Referee) end(s ladder.Seating, t *task) {
-	t.cancel(nil) // this call and the next one release the resources of the contexts
-	t.giveOrder(nil)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	var order *Order // which a task that follows this one carries out
+	if o := (Order{}); errors.As(context.Cause(t.ordered), &o) {
+		order = &o
+	}
+	t.cancel(nil) // this call and the next one release the resources of the contexts
+	t.giveOrder(nil)
 	close(t.done)
 	delete(r.running, s.MatchID)
 	if len(r.running) == 0 {
 		r.stopBeat()
 	}
 	if t.again {
-		r.begin(s, nil)
+		r.begin(s, order)
 	}
 	if len(r.running) == 0 {
 		r.idle.Broadcast()
@@ -286,7 +290,7 @@ func (r *Referee) Fenced() uint64 { return r.fenced.Load() }
 
 // StopMatch stops playing a match that another process plays from now on. Requests that
 // wait for the gate are not sent anymore. An append that is in progress may still be
-// stored. If an operator has ordered this referee to abort the match, StopMatch does
+// stored, and for heedTime the abort of a match that its ladder has voided. If an operator has ordered this referee to abort the match, StopMatch does
 // nothing.
 func (r *Referee) StopMatch(matchID string) {
 	r.mu.Lock()

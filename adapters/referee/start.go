@@ -75,22 +75,22 @@ func (m Mode) deadlines() match.Deadlines {
 }
 
 // publish waits until a signed head includes the seating. If an operator aborts the
-// match first, the match is voided before it starts.
+// match before that, the match is voided before it starts, and its bots are not dialed.
 func (p *run) publish(ctx context.Context) error {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.ordered, cancel)()
 	err := p.options.Publish(waiting, p.seating)
 	switch {
-	case err == nil:
-		p.log().Debug("a signed head includes the seating", "revision", p.seating.Revision)
-		return nil
 	case ctx.Err() != nil:
-		return fmt.Errorf("%w: %w", errStopped, err)
+		return fmt.Errorf("%w: %w", errStopped, ctx.Err())
 	case p.ordered.Err() != nil:
 		return p.unstartedByOrder()
+	case err != nil:
+		return err
 	}
-	return err
+	p.log().Debug("a signed head includes the seating", "revision", p.seating.Revision)
+	return nil
 }
 
 // awaitDirectory waits until the directory includes every bot of the table. Soon after

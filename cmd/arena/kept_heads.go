@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,7 +70,11 @@ func (k *keptHeads) keep(h signedlog.Head, prove func(from, to uint64) ([][]byte
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	last := k.heads[h.Origin]
-	if err := consistent(h, signedlog.Head{Origin: h.Origin, Size: last.Size, Root: last.Root}, prove); err != nil {
+	err := consistent(h, signedlog.Head{Origin: h.Origin, Size: last.Size, Root: last.Root}, prove)
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err // the tree could not be read, which proves nothing
+	}
+	if err != nil {
 		err = fmt.Errorf("the log has lost events that a signed head of %s covers (size %d): %w; see \"A signed head that the log lost\" in docs/operations.md", h.Origin, last.Size, err)
 		k.lost[h.Origin] = err
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -75,6 +76,10 @@ func TestKeptHeadsNeverSignAFork(t *testing.T) {
 	require.Equal(t, keptHead{3, leaves{"a", "b", "c"}.root(0, 3)}, stored["arena.example/log"])
 	older := leaves{"a", "b"}.head()
 	require.NoError(t, k.keep(older, leaves{"a", "b", "c"}.prove), "a reader that is late gets an older head")
+
+	unread := func(uint64, uint64) ([][]byte, error) { return nil, context.Canceled }
+	require.ErrorIs(t, k.keep(older, unread), context.Canceled)
+	require.NoError(t, k.err(), "a tree that could not be read is not a loss")
 
 	for range 2 {
 		for _, lost := range []leaves{{"a", "b"}, {"a", "b", "x"}, {"a", "b", "x", "y"}, {}} {

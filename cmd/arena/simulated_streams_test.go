@@ -145,17 +145,25 @@ func (s *simulation) watch(ctx context.Context, matchID string) {
 	})
 }
 
-// judgePublic checks that a frame of a running match contains no private data. The stream
-// of an ended match begins with the last frame of its replay, which may contain all data.
+// judgePublic checks that a frame of a running match contains no private data. Only the
+// last frame of an ended match may contain all data.
 // The caller must hold s.mu.
 func (s *simulation) judgePublic(ctx context.Context, matchID, data string) {
-	var f struct{ Event map[string]any }
+	var f struct {
+		Seq   int
+		Event map[string]any
+	}
 	err := json.Unmarshal([]byte(data), &f)
 	maps.DeleteFunc(f.Event, func(name string, _ any) bool { return slices.Contains([]string{"seq", "at", "kind", "seat"}, name) })
 	if err == nil && len(f.Event) == 0 {
 		return
 	}
-	if h, readErr := frames.Read(context.WithoutCancel(ctx), s.log.Store(), matchID); readErr != nil || !h.Ended() {
+	h, readErr := frames.Read(context.WithoutCancel(ctx), s.log.Store(), matchID)
+	last := match.Frame{}
+	if readErr == nil && h.Ended() {
+		last, _ = h.Last(true)
+	}
+	if f.Seq == 0 || last.Seq != f.Seq {
 		s.fail("the live board of %s shows the frame %s (%v)", matchID, data, errors.Join(err, readErr))
 	}
 }

@@ -127,11 +127,11 @@ class Boards {
       for (const m of found?.matches ?? []) {
         if (!this.cards.has(m.id) && this.cards.size < maxBoards) this.list.append(this.addCard(newItem(m)).item);
       }
-      const frames = [...this.unlisted.values()];
+      const frames = [...this.unlisted.values()]; // a match that is too new for this list is read again with its next frame
       this.unlisted.clear();
       for (const frame of frames) {
         if (this.cards.has(frame.matchId)) this.show(frame);
-        else if (found) this.ignored.add(frame.matchId);
+        else if (found && this.cards.size >= maxBoards) this.ignored.add(frame.matchId);
       }
     }, batchDelay);
   }
