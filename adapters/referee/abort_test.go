@@ -150,6 +150,7 @@ func TestAbortOutlivesAnInterrupt(t *testing.T) {
 		defer cancel()
 		require.ErrorIs(t, r.Abort(ctx, f.seating(), order), context.DeadlineExceeded)
 		r.Interrupt()
+		r.Wait() // no task is left
 		r.Play(f.seating())
 		r.Wait()
 		requireAborted(t, f)

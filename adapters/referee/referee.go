@@ -145,6 +145,7 @@ type Referee struct {
 
 	mu       sync.Mutex // guards the fields below
 	running  map[string]*task
+	orders   map[string]*Order // by match, an order that its last task did not carry out
 	stopped  bool
 	stopBeat func()     // stops the clock's beat, which runs while at least one match is being played
 	idle     *sync.Cond // signaled when running is empty
@@ -170,7 +171,7 @@ func New(o Options) *Referee {
 	if o.Gate == nil {
 		o.Gate = func() <-chan struct{} { return nil }
 	}
-	r := &Referee{options: o, clock: newClock(time.Now, o.Gate), running: map[string]*task{}}
+	r := &Referee{options: o, clock: newClock(time.Now, o.Gate), running: map[string]*task{}, orders: map[string]*Order{}}
 	r.idle = sync.NewCond(&r.mu)
 	return r
 }
@@ -218,6 +219,10 @@ func (r *Referee) begin(s ladder.Seating, order *Order) *task {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	ordered, giveOrder := context.WithCancelCause(context.Background())
 	t := &task{cancel: cancel, ordered: ordered, giveOrder: giveOrder, done: make(chan struct{})}
+	if order == nil {
+		order = r.orders[s.MatchID]
+	}
+	delete(r.orders, s.MatchID)
 	t.order(order)
 	r.running[s.MatchID] = t
 	go pprof.Do(ctx, pprof.Labels("match", s.MatchID), func(ctx context.Context) {
@@ -244,9 +249,8 @@ func (t *task) stop() {
 func (r *Referee) end(s ladder.Seating, t *task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var order *Order // which a task that follows this one carries out
-	if o := (Order{}); errors.As(context.Cause(t.ordered), &o) {
-		order = &o
+	if o := (Order{}); t.err != nil && errors.As(context.Cause(t.ordered), &o) {
+		r.orders[s.MatchID] = &o // the match's next task carries it out
 	}
 	t.cancel(nil) // this call and the next one release the resources of the contexts
 	t.giveOrder(nil)
@@ -256,7 +260,7 @@ func (r *Referee) end(s ladder.Seating, t *task) {
 		r.stopBeat()
 	}
 	if t.again {
-		r.begin(s, order)
+		r.begin(s, nil)
 	}
 	if len(r.running) == 0 {
 		r.idle.Broadcast()
@@ -290,7 +294,7 @@ func (r *Referee) Fenced() uint64 { return r.fenced.Load() }
 
 // StopMatch stops playing a match that another process plays from now on. Requests that
 // wait for the gate are not sent anymore. An append that is in progress may still be
-// stored, and for heedTime the abort of a match that its ladder has voided. If an operator has ordered this referee to abort the match, StopMatch does
+// stored. For heedTime, it may also store the abort of a match that its ladder has voided. If an operator has ordered this referee to abort the match, StopMatch does
 // nothing.
 func (r *Referee) StopMatch(matchID string) {
 	r.mu.Lock()
