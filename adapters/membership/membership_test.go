@@ -103,11 +103,12 @@ func TestProcessThatCannotStartMatches(t *testing.T) {
 // A process dies at any time after its last heartbeat. Its matches go to the others 8 s after
 // that heartbeat, and each of them to only one process.
 func TestMatchesOfADeadProcessContinue(t *testing.T) {
-	for _, after := range []time.Duration{0, time.Millisecond, time.Second, 2500 * time.Millisecond, 4990 * time.Millisecond} {
+	for _, after := range []time.Duration{0, time.Millisecond, time.Second, 2500 * time.Millisecond, 4999 * time.Millisecond} {
 		t.Run(after.String(), func(t *testing.T) {
 			withFixture(t, func(f *fixture) {
 				a := f.start("a", 10)
 				later(700 * time.Millisecond)
+				beat := time.Now().Add(20 * time.Second) // one of b's heartbeats
 				b := f.start("b", 10)
 				later(1700 * time.Millisecond)
 				c := f.start("c", 10)
@@ -117,7 +118,7 @@ func TestMatchesOfADeadProcessContinue(t *testing.T) {
 				for _, p := range []*process{a, b, c} {
 					require.Len(t, p.Matches(), 4)
 				}
-				later(20*time.Second + after - 1700*time.Millisecond) // b has just sent a heartbeat, if after is 0
+				later(time.Until(beat.Add(after)))
 				b.stop()
 				took := f.until(time.Minute, "the matches continue", func() bool { return len(a.Matches())+len(c.Matches()) == 12 })
 				require.InDelta(t, (8 * time.Second).Seconds(), (took + after).Seconds(), 0.01)
