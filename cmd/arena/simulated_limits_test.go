@@ -106,33 +106,39 @@ func (a *limits) fold(event owner.Event, at time.Time) (broken string) {
 }
 
 // judgeNames checks that the addresses and handles of deleted accounts are free. A claim
-// to a handle that the account never chose lapses, so it counts as free.
+// of a handle that its account never chose lapses.
 func (s *simulation) judgeNames() {
-	type use struct {
-		handle eventstore.StreamID
-		owner  string
-	}
-	holders, deleted, chosen := map[eventstore.StreamID]string{}, map[string]bool{}, map[use]bool{}
+	mailboxes, handles, accounts := map[eventstore.StreamID]owner.Mailbox{}, map[string]owner.Name{}, map[string]owner.Account{}
 	for r, err := range s.log.Store().ReadAll(context.Background(), 0, eventstore.ReadOptions{}) {
 		if err != nil {
 			return // another judge reports it
 		}
-		account, _ := owner.ParseAccountStream(string(r.Stream))
-		switch e, _ := owner.Decode(r.Type, r.Data); e := e.(type) { // other streams have other types
-		case owner.NameClaimed:
-			holders[r.Stream] = e.OwnerID
-		case owner.NameReleased:
-			holders[r.Stream] = ""
-		case owner.HandleChosen:
-			chosen[use{eventstore.StreamID(owner.HandleStream(e.Handle)), account}] = true
-		case owner.Deleted:
-			deleted[account] = true
+		e, err := owner.Decode(r.Type, r.Data)
+		if err != nil {
+			continue // other streams have other types
+		}
+		m, err := eventstore.DecodeMetadata(r)
+		if err != nil {
+			s.failed("the metadata of %s@%d: %v", r.Stream, r.Revision, err)
+		}
+		if id, ok := owner.ParseAccountStream(string(r.Stream)); ok {
+			accounts[id] = owner.Evolve(accounts[id], e, m.At)
+		} else if handle, ok := strings.CutPrefix(string(r.Stream), owner.HandlePrefix); ok {
+			handles[handle] = owner.EvolveName(handles[handle], e, m.At)
+		} else {
+			mailboxes[r.Stream] = owner.EvolveMailbox(mailboxes[r.Stream], e, m.At)
 		}
 	}
-	for name, id := range holders {
-		lapses := strings.HasPrefix(string(name), owner.HandlePrefix) && !chosen[use{name, id}]
-		if deleted[id] && !lapses {
-			s.failed("%s still belongs to the deleted account %s", name, id)
+	for stream, box := range mailboxes {
+		if accounts[box.OwnerID].Deleted {
+			s.failed("%s still belongs to the deleted account %s", stream, box.OwnerID)
+		}
+	}
+	for handle, n := range handles {
+		lapsed := n.Since.Add(owner.ClaimGrace)
+		free := !n.Released.IsZero() || n.Contested("", lapsed) && n.Abandoned(handle, accounts[n.OwnerID], lapsed)
+		if accounts[n.OwnerID].Deleted && !free {
+			s.failed("the handle %s still belongs to the deleted account %s", handle, n.OwnerID)
 		}
 	}
 }
