@@ -122,17 +122,19 @@ class Boards {
   addMatches() {
     if (this.adding) return;
     this.adding = setTimeout(async () => {
+      const known = new Set(this.unlisted.keys());
       const found = await tryJSON(`/live${this.query}`);
       this.adding = 0;
       for (const m of found?.matches ?? []) {
         if (!this.cards.has(m.id) && this.cards.size < maxBoards) this.list.append(this.addCard(newItem(m)).item);
       }
-      const frames = [...this.unlisted.values()]; // a match that is too new for this list is read again with its next frame
-      this.unlisted.clear();
-      for (const frame of frames) {
-        if (this.cards.has(frame.matchId)) this.show(frame);
-        else if (found && this.cards.size >= maxBoards) this.ignored.add(frame.matchId);
+      for (const [id, frame] of [...this.unlisted]) {
+        if (!this.cards.has(id) && !known.has(id)) continue; // the list may be older than the match
+        this.unlisted.delete(id);
+        if (this.cards.has(id)) this.show(frame);
+        else if (found) this.ignored.add(id);
       }
+      if (this.unlisted.size > 0) this.addMatches();
     }, batchDelay);
   }
 
