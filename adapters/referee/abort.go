@@ -34,7 +34,12 @@ var (
 // later calls wait for the outcome of the first one.
 func (r *Referee) Abort(ctx context.Context, s ladder.Seating, o Order) error {
 	r.mu.Lock()
-	t := r.begin(s, &o)
+	if t := r.running[s.MatchID]; t != nil {
+		t.giveOrder(o)
+	} else if _, waits := r.orders[s.MatchID]; !waits {
+		r.orders[s.MatchID] = o
+	}
+	t := r.begin(s)
 	r.mu.Unlock()
 	if t == nil {
 		return ErrNotPlaying

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -25,6 +26,13 @@ func requireAborted(t *testing.T, f *fixture) {
 	require.Equal(t, "a fault of ours", aborted.Reason)
 	require.Equal(t, []string{match.Operator}, f.ladder.voided)
 	require.Empty(t, f.ladder.finished)
+}
+
+// requireVoided checks that the match was voided by an operator before it started.
+func requireVoided(t *testing.T, f *fixture) {
+	t.Helper()
+	require.Empty(t, f.events())
+	require.Equal(t, []string{match.Operator}, f.ladder.voided)
 }
 
 // The function correlations() returns the correlation ids of the stored events.
@@ -83,14 +91,43 @@ func TestAbortOfMatchThatIsNotPlayed(t *testing.T) {
 					requireAborted(t, f)
 					return
 				}
-				require.Empty(t, f.events())
-				require.Equal(t, []string{match.Operator}, f.ladder.voided)
+				requireVoided(t, f)
 				for _, b := range f.bots {
 					require.Zero(t, b.dials)
 				}
 			})
 		})
 	}
+}
+
+// If the order comes while the match waits for the gate, or while its bots are dialed, the
+// match is voided before it starts.
+func TestAbortBeforeTheStart(t *testing.T) {
+	t.Run("the gate is closed", func(t *testing.T) {
+		withFixture(t, 3, func(f *fixture) {
+			g := gated(f, nil)
+			g.close()
+			r := f.referee("player")
+			r.Play(f.seating())
+			synctest.Wait()
+			require.NoError(t, r.Abort(f.t.Context(), f.seating(), order))
+			requireVoided(t, f)
+			for _, b := range f.bots {
+				require.Zero(t, b.dials)
+			}
+		})
+	})
+	t.Run("bots are dialed", func(t *testing.T) {
+		withFixture(t, 3, func(f *fixture) {
+			f.bots[0].refuse = func(ctx context.Context, _ int) error { return hangs(ctx) }
+			r := f.referee("player")
+			r.Play(f.seating())
+			synctest.Wait()
+			require.NoError(t, r.Abort(f.t.Context(), f.seating(), order))
+			requireVoided(t, f)
+			require.Equal(t, 1, f.bots[1].lines[0].closed)
+		})
+	})
 }
 
 func TestAbortOfMatchThatIsOver(t *testing.T) {
@@ -121,40 +158,30 @@ func TestFirstAbortOrderCounts(t *testing.T) {
 	})
 }
 
-// If the caller gives up during an outage of the log, the order remains in effect.
+// If the caller gives up during an outage of the log, the order remains in effect. This is
+// so even if the log loses events, so that the referee has to read the match again.
 func TestAbortOutlivesItsCaller(t *testing.T) {
-	withFixture(t, 3, func(f *fixture) {
-		slowly(f, 4*time.Second)
-		r := f.referee("player")
-		r.Play(f.seating())
-		<-time.After(10 * time.Second)
-		f.log.fault = outage(1, false)
-		ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
-		defer cancel()
-		require.ErrorIs(t, r.Abort(ctx, f.seating(), order), context.DeadlineExceeded)
-		r.Wait()
-		requireAborted(t, f)
-	})
-}
-
-// If the log loses events, the referee reads the match again, and then carries out the
-// order.
-func TestAbortOutlivesAnInterrupt(t *testing.T) {
-	withFixture(t, 3, func(f *fixture) {
-		slowly(f, 4*time.Second)
-		r := f.referee("player")
-		r.Play(f.seating())
-		<-time.After(10 * time.Second)
-		f.log.fault = outage(1, false)
-		ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
-		defer cancel()
-		require.ErrorIs(t, r.Abort(ctx, f.seating(), order), context.DeadlineExceeded)
-		r.Interrupt()
-		r.Wait() // no task is left
-		r.Play(f.seating())
-		r.Wait()
-		requireAborted(t, f)
-	})
+	for name, interrupted := range map[string]bool{"an outage": false, "an outage, and then lost events": true} {
+		t.Run(name, func(t *testing.T) {
+			withFixture(t, 3, func(f *fixture) {
+				slowly(f, 4*time.Second)
+				r := f.referee("player")
+				r.Play(f.seating())
+				<-time.After(10 * time.Second)
+				f.log.fault = outage(1, false)
+				ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
+				defer cancel()
+				require.ErrorIs(t, r.Abort(ctx, f.seating(), order), context.DeadlineExceeded)
+				if interrupted {
+					r.Interrupt()
+					r.Wait() // no task is left
+					r.Play(f.seating())
+				}
+				r.Wait()
+				requireAborted(t, f)
+			})
+		})
+	}
 }
 
 func TestAbortAfterStopFails(t *testing.T) {

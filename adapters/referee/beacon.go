@@ -69,7 +69,10 @@ func (p *run) reportLateDial() {
 // the match is voided before it starts. In that case, the error is of type unstarted.
 func (p *run) awaitRound(ctx context.Context) (*beacon.Round, error) {
 	named := p.seating.Beacon
-	if named == nil {
+	switch {
+	case p.ordered.Err() != nil:
+		return nil, p.unstartedByOrder()
+	case named == nil:
 		return nil, nil
 	}
 	waiting, cancel := context.WithCancel(ctx)

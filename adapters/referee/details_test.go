@@ -51,6 +51,7 @@ func TestLateAnswersAreStored(t *testing.T) {
 	})
 }
 
+// Details of the same moment are appended together.
 func TestDetailsThatComeTogetherNeedOneAppend(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		appends := 0

@@ -145,7 +145,7 @@ type Referee struct {
 
 	mu       sync.Mutex // guards the fields below
 	running  map[string]*task
-	orders   map[string]*Order // by match, an order that its last task did not carry out
+	orders   map[string]Order // by match, an order that its next task carries out
 	stopped  bool
 	stopBeat func()     // stops the clock's beat, which runs while at least one match is being played
 	idle     *sync.Cond // signaled when running is empty
@@ -171,7 +171,7 @@ func New(o Options) *Referee {
 	if o.Gate == nil {
 		o.Gate = func() <-chan struct{} { return nil }
 	}
-	r := &Referee{options: o, clock: newClock(time.Now, o.Gate), running: map[string]*task{}, orders: map[string]*Order{}}
+	r := &Referee{options: o, clock: newClock(time.Now, o.Gate), running: map[string]*task{}, orders: map[string]Order{}}
 	r.idle = sync.NewCond(&r.mu)
 	return r
 }
@@ -183,7 +183,7 @@ func New(o Options) *Referee {
 func (r *Referee) Play(s ladder.Seating) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if t := r.begin(s, nil); t != nil {
+	if t := r.begin(s); t != nil {
 		t.again = t.stopping
 	}
 }
@@ -192,7 +192,7 @@ func (r *Referee) Play(s ladder.Seating) {
 // stops the match and returns an error.
 func (r *Referee) PlayOut(ctx context.Context, s ladder.Seating) error {
 	r.mu.Lock()
-	t := r.begin(s, nil)
+	t := r.begin(s)
 	r.mu.Unlock()
 	if t == nil {
 		return ErrNotPlaying
@@ -203,15 +203,10 @@ func (r *Referee) PlayOut(ctx context.Context, s ladder.Seating) error {
 }
 
 // begin returns the task of a match. If the match has no task, begin starts one. After
-// Stop, begin returns nil instead of starting a task. If there is an order, begin gives it
-// to the task, to a new one before it starts. The caller must hold r.mu.
-func (r *Referee) begin(s ladder.Seating, order *Order) *task {
-	if t := r.running[s.MatchID]; t != nil {
-		t.order(order)
+// Stop, begin returns nil instead of starting a task. The caller must hold r.mu.
+func (r *Referee) begin(s ladder.Seating) *task {
+	if t := r.running[s.MatchID]; t != nil || r.stopped {
 		return t
-	}
-	if r.stopped {
-		return nil
 	}
 	if len(r.running) == 0 {
 		r.stopBeat = r.clock.beat()
@@ -219,11 +214,10 @@ func (r *Referee) begin(s ladder.Seating, order *Order) *task {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	ordered, giveOrder := context.WithCancelCause(context.Background())
 	t := &task{cancel: cancel, ordered: ordered, giveOrder: giveOrder, done: make(chan struct{})}
-	if order == nil {
-		order = r.orders[s.MatchID]
+	if o, waits := r.orders[s.MatchID]; waits {
+		giveOrder(o)
+		delete(r.orders, s.MatchID)
 	}
-	delete(r.orders, s.MatchID)
-	t.order(order)
 	r.running[s.MatchID] = t
 	go pprof.Do(ctx, pprof.Labels("match", s.MatchID), func(ctx context.Context) {
 		defer r.end(s, t)
@@ -231,13 +225,6 @@ func (r *Referee) begin(s ladder.Seating, order *Order) *task {
 		r.report(s, t.err)
 	})
 	return t
-}
-
-// The method order() gives an order to a task. It does nothing if there is no order.
-func (t *task) order(o *Order) {
-	if o != nil {
-		t.giveOrder(*o)
-	}
 }
 
 // The method stop() stops a task. The caller must hold Referee.mu.
@@ -250,7 +237,7 @@ func (r *Referee) end(s ladder.Seating, t *task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if o := (Order{}); t.err != nil && errors.As(context.Cause(t.ordered), &o) {
-		r.orders[s.MatchID] = &o // the match's next task carries it out
+		r.orders[s.MatchID] = o
 	}
 	t.cancel(nil) // this call and the next one release the resources of the contexts
 	t.giveOrder(nil)
@@ -260,7 +247,7 @@ func (r *Referee) end(s ladder.Seating, t *task) {
 		r.stopBeat()
 	}
 	if t.again {
-		r.begin(s, nil)
+		r.begin(s)
 	}
 	if len(r.running) == 0 {
 		r.idle.Broadcast()
@@ -294,8 +281,8 @@ func (r *Referee) Fenced() uint64 { return r.fenced.Load() }
 
 // StopMatch stops playing a match that another process plays from now on. Requests that
 // wait for the gate are not sent anymore. An append that is in progress may still be
-// stored. For heedTime, it may also store the abort of a match that its ladder has voided. If an operator has ordered this referee to abort the match, StopMatch does
-// nothing.
+// stored. For heedTime, the abort of a match that its ladder has voided may be stored too.
+// If an operator has ordered this referee to abort the match, StopMatch does nothing.
 func (r *Referee) StopMatch(matchID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -132,10 +132,10 @@ func (p *run) table() match.Table {
 
 // dialAll dials every bot once and returns the responses in table order. A failed dial
 // does not cause a strike, because the referee dials again for the bot's first
-// decision.
+// decision. If an operator has ordered an abort, dialAll does not dial.
 func (p *run) dialAll(ctx context.Context) []Accepted {
 	accepted := make([]Accepted, len(p.seats))
-	if !p.clock.awaitGate(ctx) {
+	if p.awaitClaim(ctx) != nil || p.ordered.Err() != nil {
 		return accepted
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(startTime, p.mode.Decision))
