@@ -253,25 +253,26 @@ func reason(output []string) string {
 
 func short(pkg string) string { return strings.TrimPrefix(pkg, "hexarena/") }
 
-var seedLine = regexp.MustCompile(`ARENA_TEST_SEED=\d+|-rapid\.seed=\d+`)
+var (
+	testSeed  = regexp.MustCompile(`ARENA_TEST_SEED=\d+`)
+	rapidSeed = regexp.MustCompile(`-rapid\.seed=\d+`)
+)
 
 // command returns the command that repeats the failure. The command runs only the
 // failed test, or the whole package if the failure was outside the tests.
 func (f failure) command() string {
+	output := strings.Join(f.output, "")
 	words := f.environment()
-	rapid := ""
-	if seed := seedLine.FindString(strings.Join(f.output, "")); strings.HasPrefix(seed, "ARENA") {
+	if seed := testSeed.FindString(output); seed != "" {
 		words = append(words, seed)
-	} else if seed != "" {
-		rapid = seed
 	}
 	words = append(append(words, "go", "test", "-count=1"), f.arguments()...)
 	if f.name != "" {
 		words = append(words, "-run", "'^"+strings.ReplaceAll(f.name, "/", "$/^")+"$'")
 	}
 	words = append(words, "./"+short(f.pkg))
-	if rapid != "" {
-		words = append(words, rapid)
+	if seed := rapidSeed.FindString(output); seed != "" {
+		words = append(words, seed)
 	}
 	return strings.Join(words, " ")
 }

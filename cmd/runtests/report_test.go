@@ -52,6 +52,16 @@ func TestReportShowsAFailureAndItsCommand(t *testing.T) {
 `, progress.String())
 }
 
+// A property can depend on two seeds: its own draws, and the data that the test made.
+func TestReportNamesBothSeedsOfAProperty(t *testing.T) {
+	_, progress := reported(t, conditions{}, `{"Action":"output","Package":"hexarena/a","Test":"TestP","Output":"    a_test.go:9: ARENA_TEST_SEED=42\n"}
+{"Action":"output","Package":"hexarena/a","Test":"TestP","Output":"    a_test.go:9: [rapid] failed after 3 tests: specify -run=\"TestP\" (or -rapid.seed=7)\n"}
+{"Action":"fail","Package":"hexarena/a","Test":"TestP","Elapsed":0}
+{"Action":"fail","Package":"hexarena/a","Elapsed":0.01}
+`)
+	require.Contains(t, progress.String(), "    repeat: ARENA_TEST_SEED=42 go test -count=1 -run '^TestP$' ./a -rapid.seed=7\n")
+}
+
 func TestReportShowsBothEndsOfALongFailure(t *testing.T) {
 	var lines strings.Builder
 	for i := range 100 {
