@@ -143,7 +143,7 @@ func randomSeed(rng *game.Rand) (s seed.Seed) {
 
 // viewMicros returns the time to build and encode one mid-game request, in
 // microseconds. For each decision, the arena spends this time and the time of an
-// append.
+// append. It is the median of many batches, because other programs interrupt some of them.
 func viewMicros(ctx context.Context) (float64, error) {
 	matches, err := newSimulation(memory.New(), ladder.Standard, 1).seat(ctx, time.Unix(0, 0))
 	if err != nil {
@@ -153,14 +153,18 @@ func viewMicros(ctx context.Context) (float64, error) {
 	if err := m.start(40); err != nil {
 		return 0, err
 	}
-	const rounds = 20_000
+	const batches, size = 200, 1_000
+	took := make([]time.Duration, batches)
 	var frame []byte
-	began := time.Now()
-	for i := range rounds {
-		r := m.state.Request(match.Decision{ID: i, Seat: i % 4})
-		frame = r.AppendJSON(frame[:0])
+	for i := range took {
+		began := time.Now()
+		for j := range size {
+			r := m.state.Request(match.Decision{ID: j, Seat: j % 4})
+			frame = r.AppendJSON(frame[:0])
+		}
+		took[i] = time.Since(began)
 	}
-	return float64(time.Since(began).Microseconds()) / rounds, nil
+	return 1000 * latencyOf(took).P50Ms / size, nil
 }
 
 func (r engineReport) print(w io.Writer) {
