@@ -97,13 +97,16 @@ func (a *Accounts) weigh(e *entry) int {
 // exist.
 func (a *Accounts) Load(ctx context.Context, ownerID string) (owner.Account, error) {
 	now := time.Now()
+	e, release := a.cache.Load().Use(streamOf(ownerID))
+	defer release()
+	account, fresh := a.fresh(e, now)
+	// Run may look for new events less often, so this wakes it. It must not run before the
+	// check above, or chance would decide which of the two reads the log.
 	select {
 	case a.used <- struct{}{}:
 	default:
 	}
-	e, release := a.cache.Load().Use(streamOf(ownerID))
-	defer release()
-	if account, ok := a.fresh(e, now); ok {
+	if fresh {
 		return account, nil
 	}
 	account, _, err := a.catchUp(ctx, e, now)
