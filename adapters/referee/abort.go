@@ -29,9 +29,10 @@ var (
 )
 
 // Abort aborts an unfinished match, and returns once the ladder has stored the match as
-// void. If ctx ends first, for example during an outage of the log, the order remains
-// in effect until this referee stops. Only the first order for a match has an effect;
-// later calls wait for the outcome of the first one.
+// void. If ctx ends first, for example during an outage of the log, the match's task
+// continues. If that task fails, this referee keeps the order, and the next task that it
+// begins for the match carries the order out. Only the first order for a match has an
+// effect; later calls wait for the outcome of the first one.
 func (r *Referee) Abort(ctx context.Context, s ladder.Seating, o Order) error {
 	r.mu.Lock()
 	if t := r.running[s.MatchID]; t != nil {

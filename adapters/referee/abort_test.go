@@ -100,9 +100,22 @@ func TestAbortOfMatchThatIsNotPlayed(t *testing.T) {
 	}
 }
 
-// If the order comes while the match waits for the gate, or while its bots are dialed, the
-// match is voided before it starts.
+// If the order comes while the match waits for the directory or the gate, or while its bots
+// are dialed, the match is voided before it starts.
 func TestAbortBeforeTheStart(t *testing.T) {
+	t.Run("a bot is not in the directory", func(t *testing.T) {
+		withFixture(t, 3, func(f *fixture) {
+			gated(f, nil).close() // the time limit of the wait does not pass
+			f.bots[0].unknown.Store(true)
+			r := f.referee("player")
+			r.Play(f.seating())
+			synctest.Wait()
+			ctx, cancel := context.WithTimeout(f.t.Context(), time.Second)
+			defer cancel()
+			require.NoError(t, r.Abort(ctx, f.seating(), order))
+			requireVoided(t, f)
+		})
+	})
 	t.Run("the gate is closed", func(t *testing.T) {
 		withFixture(t, 3, func(f *fixture) {
 			g := gated(f, nil)

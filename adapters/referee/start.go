@@ -95,15 +95,16 @@ func (p *run) publish(ctx context.Context) error {
 
 // awaitDirectory waits until the directory includes every bot of the table. Soon after
 // the start of this process, the directory may still be catching up, and a bot must not
-// get a strike because of that.
+// get a strike because of that. If an operator has ordered an abort, awaitDirectory does
+// not wait, because the match needs no bots.
 func (p *run) awaitDirectory(ctx context.Context) error {
 	until := p.clock.now() + directoryTime
 	for _, e := range p.seating.Bots {
-		for _, ok := p.options.Bots(e.BotID); !ok; _, ok = p.options.Bots(e.BotID) {
+		for _, ok := p.options.Bots(e.BotID); !ok && p.ordered.Err() == nil; _, ok = p.options.Bots(e.BotID) {
 			if p.clock.now() >= until {
 				return fmt.Errorf("bot %s is not in the directory", e.BotID)
 			}
-			p.clock.wait(ctx, p.clock.now()+directoryPause, nil)
+			p.clock.wait(ctx, p.clock.now()+directoryPause, p.ordered.Done())
 			if ctx.Err() != nil {
 				return errStopped
 			}

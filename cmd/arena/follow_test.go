@@ -120,7 +120,9 @@ func TestFollowHandlesEveryEvent(t *testing.T) {
 	}
 	seats := 0 // a table has three seats if the fourth bot is still busy
 	for _, id := range history.order {
-		seats += len(history.matches[id][0].(match.Started).Seats)
+		started, ok := history.matches[id][0].(match.Started)
+		require.True(t, ok)
+		seats += len(started.Seats)
 	}
 	for _, kind := range []string{health.BotSeated, health.MatchCompleted} {
 		require.Equal(t, seats, types[kind], kind)

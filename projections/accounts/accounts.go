@@ -100,8 +100,8 @@ func (a *Accounts) Load(ctx context.Context, ownerID string) (owner.Account, err
 	e, release := a.cache.Load().Use(streamOf(ownerID))
 	defer release()
 	account, fresh := a.fresh(e, now)
-	// Run may look for new events less often, so this wakes it. It must not run before the
-	// check above, or chance would decide which of the two reads the log.
+	// This wakes Run, in case it looks for new events less often. If it came before the
+	// check above, chance would decide whether Load or Run reads the log.
 	select {
 	case a.used <- struct{}{}:
 	default:
