@@ -28,6 +28,17 @@ func requireAborted(t *testing.T, f *fixture) {
 	require.Empty(t, f.ladder.finished)
 }
 
+// playingInAnOutage returns a referee that has played a match for 10 s. Then an outage of
+// the log has begun.
+func playingInAnOutage(f *fixture) *Referee {
+	slowly(f, 4*time.Second)
+	r := f.referee("player")
+	r.Play(f.seating())
+	<-time.After(10 * time.Second)
+	f.log.fault = outage(1, false)
+	return r
+}
+
 // requireVoided checks that the match was voided by an operator before it started.
 func requireVoided(t *testing.T, f *fixture) {
 	t.Helper()
@@ -156,12 +167,8 @@ func TestAbortOfMatchThatIsOver(t *testing.T) {
 
 func TestFirstAbortOrderCounts(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
-		slowly(f, 4*time.Second)
-		r := f.referee("player")
-		r.Play(f.seating())
-		<-time.After(10 * time.Second)
+		r := playingInAnOutage(f)
 		first := make(chan error)
-		f.log.fault = outage(1, false)
 		go func() { first <- r.Abort(f.t.Context(), f.seating(), order) }()
 		<-time.After(time.Second)
 		require.NoError(t, r.Abort(f.t.Context(), f.seating(), Order{Reason: "another", Request: "request-2"}))
@@ -174,22 +181,25 @@ func TestFirstAbortOrderCounts(t *testing.T) {
 // If the caller gives up during an outage of the log, the order remains in effect. This is
 // so even if the log loses events, so that the referee has to read the match again.
 func TestAbortOutlivesItsCaller(t *testing.T) {
-	for name, interrupted := range map[string]bool{"an outage": false, "an outage, and then lost events": true} {
+	for name, after := range map[string]func(f *fixture, r *Referee){
+		"an outage": func(*fixture, *Referee) {},
+		"an outage, and then lost events": func(f *fixture, r *Referee) {
+			r.Interrupt()
+			r.Wait() // no task is left
+			r.Play(f.seating())
+		},
+		"an outage, and lost events that are noticed at once": func(f *fixture, r *Referee) {
+			r.Interrupt()
+			r.Play(f.seating()) // the task is still stopping
+		},
+	} {
 		t.Run(name, func(t *testing.T) {
 			withFixture(t, 3, func(f *fixture) {
-				slowly(f, 4*time.Second)
-				r := f.referee("player")
-				r.Play(f.seating())
-				<-time.After(10 * time.Second)
-				f.log.fault = outage(1, false)
+				r := playingInAnOutage(f)
 				ctx, cancel := context.WithTimeout(f.t.Context(), time.Minute)
 				defer cancel()
 				require.ErrorIs(t, r.Abort(ctx, f.seating(), order), context.DeadlineExceeded)
-				if interrupted {
-					r.Interrupt()
-					r.Wait() // no task is left
-					r.Play(f.seating())
-				}
+				after(f, r)
 				r.Wait()
 				requireAborted(t, f)
 			})
@@ -210,11 +220,7 @@ func TestAbortAfterStopFails(t *testing.T) {
 // unfinished.
 func TestStopBeforeAbortIsStored(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
-		slowly(f, 4*time.Second)
-		r := f.referee("player")
-		r.Play(f.seating())
-		<-time.After(10 * time.Second)
-		f.log.fault = outage(1, false)
+		r := playingInAnOutage(f)
 		done := make(chan error)
 		go func() { done <- r.Abort(context.Background(), f.seating(), order) }()
 		<-time.After(time.Minute)

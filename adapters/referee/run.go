@@ -137,9 +137,7 @@ func (p *run) startOrResume(ctx context.Context) error {
 		return err
 	}
 	p.orderSeats()
-	if p.ordered.Err() == nil { // an aborted match sends no more requests
-		p.dialAll(ctx)
-	}
+	p.dialAll(ctx)
 	p.log().Info("match resumed", "turn", p.state.Game.Turn, "played", p.played)
 	return nil
 }

@@ -133,7 +133,8 @@ func (p *run) table() match.Table {
 
 // dialAll dials every bot once and returns the responses in table order. A failed dial
 // does not cause a strike, because the referee dials again for the bot's first
-// decision. If an operator has ordered an abort, dialAll does not dial.
+// decision. If an operator has ordered an abort, dialAll does not dial, because an aborted
+// match sends no more requests.
 func (p *run) dialAll(ctx context.Context) []Accepted {
 	accepted := make([]Accepted, len(p.seats))
 	if p.awaitClaim(ctx) != nil || p.ordered.Err() != nil {
