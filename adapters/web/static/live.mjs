@@ -132,7 +132,7 @@ class Boards {
         if (!this.cards.has(id) && !known.has(id)) continue; // the list may be older than the match
         this.unlisted.delete(id);
         if (this.cards.has(id)) this.show(frame);
-        else if (found) this.ignored.add(id);
+        else if (found && this.cards.size >= maxBoards) this.ignored.add(id);
       }
       if (this.unlisted.size > 0) this.addMatches();
     }, batchDelay);
