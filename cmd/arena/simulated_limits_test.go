@@ -105,10 +105,12 @@ func (a *limits) fold(event owner.Event, at time.Time) (broken string) {
 	return ""
 }
 
-// judgeNames checks that the addresses and handles of deleted accounts are free. A claim
-// of a handle that its account never chose lapses.
+// judgeNames checks that the addresses and handles of deleted accounts are free, or become
+// free: after a crash, nobody releases a claim of a handle that its account never chose or
+// has given up, but the claim lapses.
 func (s *simulation) judgeNames() {
 	mailboxes, handles, accounts := map[eventstore.StreamID]owner.Mailbox{}, map[string]owner.Name{}, map[string]owner.Account{}
+	var last time.Time
 	for r, err := range s.log.Store().ReadAll(context.Background(), 0, eventstore.ReadOptions{}) {
 		if err != nil {
 			return // another judge reports it
@@ -120,6 +122,9 @@ func (s *simulation) judgeNames() {
 		m, err := eventstore.DecodeMetadata(r)
 		if err != nil {
 			s.failed("the metadata of %s@%d: %v", r.Stream, r.Revision, err)
+		}
+		if m.At.After(last) {
+			last = m.At
 		}
 		if id, ok := owner.ParseAccountStream(string(r.Stream)); ok {
 			accounts[id] = owner.Evolve(accounts[id], e, m.At)
@@ -134,8 +139,8 @@ func (s *simulation) judgeNames() {
 			s.failed("%s still belongs to the deleted account %s", stream, box.OwnerID)
 		}
 	}
+	lapsed := last.Add(max(owner.ClaimGrace, owner.HandleReserved))
 	for handle, n := range handles {
-		lapsed := n.Since.Add(owner.ClaimGrace)
 		free := !n.Released.IsZero() || n.Contested("", lapsed) && n.Abandoned(handle, accounts[n.OwnerID], lapsed)
 		if accounts[n.OwnerID].Deleted && !free {
 			s.failed("the handle %s still belongs to the deleted account %s", handle, n.OwnerID)
