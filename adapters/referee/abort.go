@@ -29,26 +29,25 @@ var (
 )
 
 // Abort aborts an unfinished match, and returns once the ladder has stored the match as
-// void. If ctx ends first, for example during an outage of the log, the match's task
-// continues. If that task fails, this referee keeps the order, and the next task that it
-// begins for the match carries the order out. Only the first order for a match has an
-// effect; later calls wait for the outcome of the first one.
+// void. If another process plays the match, Abort takes the match from it. If ctx ends
+// first, for example during an outage of the log, the order stays in effect, even if the
+// log loses events. It ends if playing the match fails for another reason, or with Stop.
+// Only the first order for a match has an effect; later calls wait for the outcome of the
+// first one.
 func (r *Referee) Abort(ctx context.Context, s ladder.Seating, o Order) error {
 	r.mu.Lock()
-	if t := r.running[s.MatchID]; t != nil {
-		t.giveOrder(o)
-	} else if _, waits := r.orders[s.MatchID]; !waits {
-		r.orders[s.MatchID] = o
-	}
-	t := r.begin(s)
+	t := r.begin(s, &o)
 	r.mu.Unlock()
 	if t == nil {
 		return ErrNotPlaying
 	}
-	select {
-	case <-t.done:
-	case <-ctx.Done():
-		return fmt.Errorf("abort match %s: the abort is not stored yet: %w", s.MatchID, ctx.Err())
+	for next := t; next != nil; next = t.next {
+		t = next
+		select {
+		case <-t.done:
+		case <-ctx.Done():
+			return fmt.Errorf("abort match %s: the abort is not stored yet: %w", s.MatchID, ctx.Err())
+		}
 	}
 	switch {
 	case errors.Is(t.err, errStopped), errors.Is(t.err, errReplaced):

@@ -3,6 +3,8 @@ package referee
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,7 +37,7 @@ func playingInAnOutage(f *fixture) *Referee {
 	r := f.referee("player")
 	r.Play(f.seating())
 	<-time.After(10 * time.Second)
-	f.log.fault = outage(1, false)
+	f.log.setFault(outage(1, false))
 	return r
 }
 
@@ -147,7 +149,9 @@ func TestAbortBeforeTheStart(t *testing.T) {
 			r := f.referee("player")
 			r.Play(f.seating())
 			synctest.Wait()
+			ordered := time.Now()
 			require.NoError(t, r.Abort(f.t.Context(), f.seating(), order))
+			require.Less(t, time.Since(ordered), time.Second, "does not wait for the bot that hangs")
 			requireVoided(t, f)
 			require.Equal(t, 1, f.bots[1].lines[0].closed)
 		})
@@ -179,18 +183,28 @@ func TestFirstAbortOrderCounts(t *testing.T) {
 }
 
 // If the caller gives up during an outage of the log, the order remains in effect. This is
-// so even if the log loses events, so that the referee has to read the match again.
+// so even if the log loses events, so that the referee has to read the match again, and if
+// another process takes the match.
 func TestAbortOutlivesItsCaller(t *testing.T) {
 	for name, after := range map[string]func(f *fixture, r *Referee){
-		"an outage": func(*fixture, *Referee) {},
-		"an outage, and then lost events": func(f *fixture, r *Referee) {
-			r.Interrupt()
-			r.Wait() // no task is left
-			r.Play(f.seating())
-		},
+		"an outage":                       func(*fixture, *Referee) {},
+		"an outage, and then lost events": func(_ *fixture, r *Referee) { r.Interrupt() },
 		"an outage, and lost events that are noticed at once": func(f *fixture, r *Referee) {
 			r.Interrupt()
 			r.Play(f.seating()) // the task is still stopping
+		},
+		"an outage, and lost events that the append notices": func(f *fixture, _ *Referee) {
+			f.log.setFault(func(attempted) (eventstore.Appended, error) {
+				f.log.setFault(nil)
+				return eventstore.Appended{}, eventstore.ErrEventsLost
+			})
+		},
+		"an outage, while another process takes the match": func(f *fixture, _ *Referee) {
+			f.log.setFault(nil)
+			other := f.referee("other")
+			other.Play(f.seating())
+			synctest.Wait()
+			require.NotEmpty(f.t, only[match.Claimed](f.events()))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -201,10 +215,38 @@ func TestAbortOutlivesItsCaller(t *testing.T) {
 				require.ErrorIs(t, r.Abort(ctx, f.seating(), order), context.DeadlineExceeded)
 				after(f, r)
 				r.Wait()
+				f.playing.Load().Wait()
 				requireAborted(t, f)
+				require.Equal(t, 1, strings.Count(strings.Join(correlations(t, f), " "), order.Request))
 			})
 		})
 	}
+}
+
+// An order for a match that this process is just giving to another process takes the match
+// back.
+func TestAbortWhileTheMatchIsBeingStopped(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		r := playingInAnOutage(f)
+		<-time.After(time.Minute) // an append is waiting for the log
+		r.StopMatch(testMatch)
+		require.True(t, r.Playing(testMatch))
+		require.NoError(t, r.Abort(f.t.Context(), f.seating(), order))
+		requireAborted(t, f)
+	})
+}
+
+// An order that was answered with an error is not carried out later.
+func TestFailedAbortIsForgotten(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		f.ladder.fails = []error{errors.New("the disk is full")}
+		r := f.referee("player")
+		require.ErrorContains(t, r.Abort(f.t.Context(), f.seating(), order), "the disk is full")
+		r.Play(f.seating())
+		r.Wait()
+		require.Empty(t, f.ladder.voided)
+		require.Len(t, f.ladder.finished, 1)
+	})
 }
 
 func TestAbortAfterStopFails(t *testing.T) {

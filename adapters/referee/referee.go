@@ -145,7 +145,6 @@ type Referee struct {
 
 	mu       sync.Mutex // guards the fields below
 	running  map[string]*task
-	orders   map[string]Order // by match, an order that its next task carries out
 	stopped  bool
 	stopBeat func()     // stops the clock's beat, which runs while at least one match is being played
 	idle     *sync.Cond // signaled when running is empty
@@ -153,14 +152,16 @@ type Referee struct {
 
 // task is a match that a goroutine is playing.
 type task struct {
+	playing   context.Context // ends when the task is stopped
 	cancel    context.CancelCauseFunc
 	stopping  bool                    // guarded by Referee.mu, like again
-	again     bool                    // whether to resume the match once it has stopped
+	again     bool                    // whether another task resumes the match once this one has stopped
 	ordered   context.Context         // ends when an operator aborts the match
 	giveOrder context.CancelCauseFunc // aborts the match; only the first Order has an effect
 	done      chan struct{}           // closed when the goroutine ends; after that, the fields below may be read
 	err       error                   // why the goroutine ended before the match was over
 	abort     *match.Aborted
+	next      *task // the task that resumes the match, or nil
 }
 
 // New returns a Referee that is not playing any matches yet.
@@ -171,7 +172,7 @@ func New(o Options) *Referee {
 	if o.Gate == nil {
 		o.Gate = func() <-chan struct{} { return nil }
 	}
-	r := &Referee{options: o, clock: newClock(time.Now, o.Gate), running: map[string]*task{}, orders: map[string]Order{}}
+	r := &Referee{options: o, clock: newClock(time.Now, o.Gate), running: map[string]*task{}}
 	r.idle = sync.NewCond(&r.mu)
 	return r
 }
@@ -183,16 +184,14 @@ func New(o Options) *Referee {
 func (r *Referee) Play(s ladder.Seating) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if t := r.begin(s); t != nil {
-		t.again = t.stopping
-	}
+	r.begin(s, nil)
 }
 
 // PlayOut is like Play, but returns once the match is over. If ctx ends first, PlayOut
 // stops the match and returns an error.
 func (r *Referee) PlayOut(ctx context.Context, s ladder.Seating) error {
 	r.mu.Lock()
-	t := r.begin(s)
+	t := r.begin(s, nil)
 	r.mu.Unlock()
 	if t == nil {
 		return ErrNotPlaying
@@ -202,29 +201,50 @@ func (r *Referee) PlayOut(ctx context.Context, s ladder.Seating) error {
 	return t.err
 }
 
-// begin returns the task of a match. If the match has no task, begin starts one. After
-// Stop, begin returns nil instead of starting a task. The caller must hold r.mu.
-func (r *Referee) begin(s ladder.Seating) *task {
-	if t := r.running[s.MatchID]; t != nil || r.stopped {
-		return t
+// begin returns the task of a match. If the match has no task, begin starts one. If the
+// task is just being stopped, another task resumes the match afterward. If o is not nil,
+// the task aborts the match. After Stop, begin returns nil instead of starting a task. The
+// caller must hold r.mu.
+func (r *Referee) begin(s ladder.Seating, o *Order) *task {
+	t, playing := r.running[s.MatchID]
+	switch {
+	case !playing && r.stopped:
+		return nil
+	case !playing:
+		t = &task{done: make(chan struct{})}
+		t.playing, t.cancel = context.WithCancelCause(context.Background())
+		t.ordered, t.giveOrder = context.WithCancelCause(context.Background())
 	}
+	if o != nil {
+		t.giveOrder(*o)
+	}
+	t.again = t.stopping
+	if !playing {
+		r.start(s, t)
+	}
+	return t
+}
+
+// start begins to play a match. The caller must hold r.mu.
+func (r *Referee) start(s ladder.Seating, t *task) {
 	if len(r.running) == 0 {
 		r.stopBeat = r.clock.beat()
 	}
-	ctx, cancel := context.WithCancelCause(context.Background())
-	ordered, giveOrder := context.WithCancelCause(context.Background())
-	t := &task{cancel: cancel, ordered: ordered, giveOrder: giveOrder, done: make(chan struct{})}
-	if o, waits := r.orders[s.MatchID]; waits {
-		giveOrder(o)
-		delete(r.orders, s.MatchID)
-	}
 	r.running[s.MatchID] = t
-	go pprof.Do(ctx, pprof.Labels("match", s.MatchID), func(ctx context.Context) {
+	go pprof.Do(t.playing, pprof.Labels("match", s.MatchID), func(ctx context.Context) {
 		defer r.end(s, t)
-		t.abort, t.err = r.play(ctx, ordered, s)
+		t.abort, t.err = r.play(ctx, t.ordered, s)
 		r.report(s, t.err)
 	})
-	return t
+}
+
+// The method order() returns the order to abort the match, or nil if there is none.
+func (t *task) order() *Order {
+	var o Order
+	if errors.As(context.Cause(t.ordered), &o) {
+		return &o
+	}
+	return nil
 }
 
 // The method stop() stops a task. The caller must hold Referee.mu.
@@ -236,19 +256,20 @@ func (t *task) stop() {
 func (r *Referee) end(s ladder.Seating, t *task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if o := (Order{}); t.err != nil && errors.As(context.Cause(t.ordered), &o) {
-		r.orders[s.MatchID] = o
+	o := t.order()
+	if o != nil && errors.Is(t.err, eventstore.ErrEventsLost) {
+		t.again = true
 	}
 	t.cancel(nil) // this call and the next one release the resources of the contexts
 	t.giveOrder(nil)
-	close(t.done)
 	delete(r.running, s.MatchID)
 	if len(r.running) == 0 {
 		r.stopBeat()
 	}
 	if t.again {
-		r.begin(s)
+		t.next = r.begin(s, o)
 	}
+	close(t.done)
 	if len(r.running) == 0 {
 		r.idle.Broadcast()
 	}
@@ -328,12 +349,14 @@ func (r *Referee) Stop(ctx context.Context) error {
 // Interrupt stops playing all matches, without waiting. Unlike Stop, it allows later calls
 // to Play, which read the matches' streams again. Call it if the log has lost events that
 // the referee has folded. After Interrupt, a running match appends at most the abort of a
-// match that its ladder has voided, so no match continues from an event that is lost.
+// match that its ladder has voided, so no match continues from an event that is lost. If an
+// operator has ordered an abort, Interrupt itself resumes the match, to carry the order out.
 func (r *Referee) Interrupt() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, t := range r.running {
 		t.stop()
+		t.again = t.ordered.Err() != nil
 	}
 }
 

@@ -48,6 +48,7 @@ type run struct {
 	mode    Mode
 	ordered context.Context // canceled when an operator aborts the match; its cause is the Order
 	stream  eventstore.StreamID
+	server  seed.Seed
 
 	state    match.Match
 	expected eventstore.Expected // the expected revision of the next append
@@ -80,9 +81,7 @@ func (r *Referee) play(ctx, ordered context.Context, s ladder.Seating) (*match.A
 	}
 	p := &run{
 		options: &r.options, clock: r.clock, fenced: &r.fenced, seating: s, mode: mode, ordered: ordered,
-		stream:   eventstore.StreamID(r.options.Stream(s.MatchID)),
-		state:    match.New(server),
-		expected: eventstore.NoStream,
+		stream: eventstore.StreamID(r.options.Stream(s.MatchID)), server: server,
 	}
 	for _, e := range s.Bots {
 		p.seats = append(p.seats, p.newSeat(e.BotID))
@@ -91,24 +90,28 @@ func (r *Referee) play(ctx, ordered context.Context, s ladder.Seating) (*match.A
 	defer p.details.close()
 	defer p.closing.Wait()
 	defer p.closeLines()
-	err = p.startOrResume(ctx)
+	abort, err := p.playToEnd(ctx)
+	for errors.Is(err, errReplaced) && ordered.Err() != nil {
+		abort, err = p.playToEnd(ctx) // an order takes the match from the process that plays it
+	}
+	return abort, err
+}
+
+// playToEnd does the work of play, but stops with errReplaced when another process takes
+// over the match.
+func (p *run) playToEnd(ctx context.Context) (*match.Aborted, error) {
+	err := p.startOrResume(ctx)
 	if early := (unstarted{}); errors.As(err, &early) {
 		p.closeLines()
-		err = p.voidUnstarted(ctx, early)
-		if !errors.Is(err, errReplaced) || p.ordered.Err() == nil {
-			return early.abort(), err
-		}
-	}
-	for errors.Is(err, errReplaced) && p.ordered.Err() != nil {
-		err = p.startOrResume(ctx) // an order takes the match from the process that plays it
+		return early.abort(), p.voidUnstarted(ctx, early)
 	}
 	if err == nil {
 		err = p.heedVoid(ctx)
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = p.playBatches(ctx)
 	}
-	if err := p.playBatches(ctx); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	p.closeLines()

@@ -281,6 +281,13 @@ func (j *journal) Append(ctx context.Context, id eventstore.StreamID, expected e
 	return fault(a)
 }
 
+// setFault changes the field fault while a match is being played.
+func (j *journal) setFault(fault func(attempted) (eventstore.Appended, error)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.fault = fault
+}
+
 func (j *journal) appendDetails(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, events []eventstore.Event) (eventstore.Appended, error) {
 	if j.noDetails != nil {
 		if err := j.noDetails(ctx); err != nil {

@@ -133,7 +133,7 @@ func (p *run) table() match.Table {
 
 // dialAll dials every bot once and returns the responses in table order. A failed dial
 // does not cause a strike, because the referee dials again for the bot's first
-// decision. If an operator has ordered an abort, dialAll does not dial, because an aborted
+// decision. When an operator orders an abort, dialAll stops dialing, because an aborted
 // match sends no more requests.
 func (p *run) dialAll(ctx context.Context) []Accepted {
 	accepted := make([]Accepted, len(p.seats))
@@ -142,6 +142,7 @@ func (p *run) dialAll(ctx context.Context) []Accepted {
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(startTime, p.mode.Decision))
 	defer cancel()
+	defer context.AfterFunc(p.ordered, cancel)()
 	var all sync.WaitGroup
 	for i, s := range p.seats {
 		all.Go(func() { accepted[i], _ = s.dial(ctx) })

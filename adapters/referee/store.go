@@ -14,11 +14,12 @@ import (
 // help.
 var errUnreadable = errors.New("the match's stream cannot be folded")
 
-// load folds the stored events of the match.
+// load folds the stored events of the match. It forgets what the run knew of the match
+// before.
 func (p *run) load(ctx context.Context) error {
-	fresh := p.state
 	return p.retry(ctx, func(ctx context.Context) error {
-		p.state, p.expected, p.played, p.used, p.noLines = fresh, eventstore.NoStream, 0, nil, nil
+		p.state, p.expected, p.played, p.used, p.noLines = match.New(p.server), eventstore.NoStream, 0, nil, nil
+		p.redialed, p.why, p.request = nil, nil, ""
 		for r, err := range p.options.Log.Read(ctx, p.stream, 0, eventstore.ReadOptions{}) {
 			if err != nil {
 				return err
