@@ -31,9 +31,10 @@ var (
 // Abort aborts an unfinished match, and returns once the ladder has stored the match as
 // void. If another process plays the match, Abort takes the match from it. If ctx ends
 // first, for example during an outage of the log, the order stays in effect, even if the
-// log loses events. It ends if playing the match fails for another reason, or with Stop.
-// Only the first order for a match has an effect; later calls wait for the outcome of the
-// first one.
+// log loses events. If playing the match fails for another reason, or Stop is called, the
+// referee forgets the order. Only the first order for a match has an effect; later calls
+// wait for the outcome of the first one. If the log has lost the seating of the match, the
+// error is ladder.ErrUnknownMatch.
 func (r *Referee) Abort(ctx context.Context, s ladder.Seating, o Order) error {
 	r.mu.Lock()
 	t := r.begin(s, &o)
@@ -41,13 +42,9 @@ func (r *Referee) Abort(ctx context.Context, s ladder.Seating, o Order) error {
 	if t == nil {
 		return ErrNotPlaying
 	}
-	for next := t; next != nil; next = t.next {
-		t = next
-		select {
-		case <-t.done:
-		case <-ctx.Done():
-			return fmt.Errorf("abort match %s: the abort is not stored yet: %w", s.MatchID, ctx.Err())
-		}
+	t, err := t.last(ctx)
+	if err != nil {
+		return fmt.Errorf("abort match %s: the abort is not stored yet: %w", s.MatchID, err)
 	}
 	switch {
 	case errors.Is(t.err, errStopped), errors.Is(t.err, errReplaced):

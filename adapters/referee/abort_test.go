@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/eventstore"
 )
@@ -93,6 +94,7 @@ func TestAbortOfMatchThatIsNotPlayed(t *testing.T) {
 					r.Play(f.seating())
 					<-time.After(10 * time.Second)
 					require.NoError(t, r.Stop(f.t.Context()))
+					synctest.Wait() // a bot may just be reading its script
 				}
 				for _, b := range f.bots {
 					b.script = func(call) bool { return true } // never answers
@@ -223,29 +225,112 @@ func TestAbortOutlivesItsCaller(t *testing.T) {
 	}
 }
 
-// An order for a match that this process is just giving to another process takes the match
-// back.
-func TestAbortWhileTheMatchIsBeingStopped(t *testing.T) {
-	withFixture(t, 3, func(f *fixture) {
-		r := playingInAnOutage(f)
-		<-time.After(time.Minute) // an append is waiting for the log
-		r.StopMatch(testMatch)
-		require.True(t, r.Playing(testMatch))
-		require.NoError(t, r.Abort(f.t.Context(), f.seating(), order))
-		requireAborted(t, f)
+// An order may come while this process stops playing the match, because another process
+// plays it from now on. The order then takes the match back.
+func TestAbortWhileTheTaskEnds(t *testing.T) {
+	t.Run("told to stop", func(t *testing.T) {
+		withFixture(t, 3, func(f *fixture) {
+			appending, wait := make(chan struct{}), make(chan struct{})
+			f.log.setFault(func(a attempted) (eventstore.Appended, error) {
+				f.log.setFault(nil)
+				close(appending)
+				<-wait
+				return a.store()
+			})
+			r := f.referee("player")
+			r.Play(f.seating())
+			<-appending
+			r.StopMatch(testMatch)
+			aborted := make(chan error)
+			go func() { aborted <- r.Abort(f.t.Context(), f.seating(), order) }()
+			synctest.Wait()
+			close(wait)
+			require.NoError(t, <-aborted)
+			requireAborted(t, f)
+		})
+	})
+	t.Run("fenced", func(t *testing.T) {
+		withFixture(t, 3, func(f *fixture) {
+			f.bots[0].script = func(c call) bool { return c.kth == 1 } // the details have a timeout
+			f.log.noDetails = func(context.Context) error { return eventstore.ErrUnavailable }
+			r := f.referee("player")
+			r.Play(f.seating())
+			<-time.After(7 * time.Second)
+			other := f.referee("other")
+			other.Play(f.seating())
+			for r.Fenced() == 0 {
+				<-time.After(think)
+			}
+			require.True(t, r.Playing(testMatch), "the details wait for the log")
+			require.NoError(t, r.Abort(f.t.Context(), f.seating(), order))
+			other.Wait()
+			requireAborted(t, f)
+		})
 	})
 }
 
-// An order that was answered with an error is not carried out later.
-func TestFailedAbortIsForgotten(t *testing.T) {
+// The referee forgets an order that has failed before the match started. If the abort of a
+// match is stored, the next task voids the match.
+func TestAbortFails(t *testing.T) {
+	for name, begun := range map[string]bool{"after the start": true, "before the start": false} {
+		t.Run(name, func(t *testing.T) {
+			withFixture(t, 3, func(f *fixture) {
+				f.ladder.fails = []error{errors.New("the disk is full")}
+				r := f.referee("player")
+				if begun {
+					slowly(f, 4*time.Second)
+					r.Play(f.seating())
+					<-time.After(10 * time.Second)
+				}
+				require.ErrorContains(t, r.Abort(f.t.Context(), f.seating(), order), "the disk is full")
+				r.Play(f.seating())
+				r.Wait()
+				if begun {
+					requireAborted(t, f)
+					return
+				}
+				require.Empty(t, f.ladder.voided)
+				require.Len(t, f.ladder.finished, 1)
+			})
+		})
+	}
+}
+
+// The log may lose the seating of the match while the order waits.
+func TestAbortOfLostMatch(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
-		f.ladder.fails = []error{errors.New("the disk is full")}
-		r := f.referee("player")
-		require.ErrorContains(t, r.Abort(f.t.Context(), f.seating(), order), "the disk is full")
-		r.Play(f.seating())
+		r := playingInAnOutage(f)
+		f.ladder.fails = []error{ladder.ErrUnknownMatch}
+		aborted := make(chan error)
+		go func() { aborted <- r.Abort(f.t.Context(), f.seating(), order) }()
+		<-time.After(time.Minute)
+		r.Interrupt()
+		require.ErrorIs(t, <-aborted, ladder.ErrUnknownMatch)
 		r.Wait()
-		require.Empty(t, f.ladder.voided)
-		require.Len(t, f.ladder.finished, 1)
+	})
+}
+
+// After a loss, another table may get the id of a lost match. The task that follows a
+// stopped one plays the newest table.
+func TestPlayOfAnotherTableWhileTheTaskStops(t *testing.T) {
+	withFixture(t, 4, func(f *fixture) {
+		var published []int
+		f.publish = func(ctx context.Context, s ladder.Seating) error {
+			published = append(published, len(s.Bots))
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		all := f.bots
+		f.bots = all[:3]
+		r := f.referee("player")
+		r.Play(f.seating())
+		synctest.Wait()
+		f.bots = all
+		r.Interrupt()
+		r.Play(f.seating())
+		synctest.Wait()
+		require.NoError(t, r.Stop(f.t.Context()))
+		require.Equal(t, []int{3, 4}, published)
 	})
 }
 

@@ -154,14 +154,18 @@ type Referee struct {
 type task struct {
 	playing   context.Context // ends when the task is stopped
 	cancel    context.CancelCauseFunc
-	stopping  bool                    // guarded by Referee.mu, like again
-	again     bool                    // whether another task resumes the match once this one has stopped
 	ordered   context.Context         // ends when an operator aborts the match
 	giveOrder context.CancelCauseFunc // aborts the match; only the first Order has an effect
-	done      chan struct{}           // closed when the goroutine ends; after that, the fields below may be read
-	err       error                   // why the goroutine ended before the match was over
-	abort     *match.Aborted
-	next      *task // the task that resumes the match, or nil
+
+	// Referee.mu guards these fields.
+	stopping bool
+	again    bool           // whether another task resumes the match once this one has ended
+	seating  ladder.Seating // which that task plays; after a loss, another table may have the match's id
+
+	done  chan struct{} // closed when the goroutine ends; after that, the fields below may be read
+	err   error         // why the goroutine ended before the match was over
+	abort *match.Aborted
+	next  *task // the task that resumes the match, or nil
 }
 
 // New returns a Referee that is not playing any matches yet.
@@ -196,21 +200,21 @@ func (r *Referee) PlayOut(ctx context.Context, s ladder.Seating) error {
 	if t == nil {
 		return ErrNotPlaying
 	}
-	defer context.AfterFunc(ctx, func() { t.cancel(errStopped) })()
-	<-t.done
+	defer context.AfterFunc(ctx, func() { r.StopMatch(s.MatchID) })()
+	t, _ = t.last(context.Background())
 	return t.err
 }
 
 // begin returns the task of a match. If the match has no task, begin starts one. If the
 // task is just being stopped, another task resumes the match afterward. If o is not nil,
-// the task aborts the match. After Stop, begin returns nil instead of starting a task. The
-// caller must hold r.mu.
+// the task, or the one that resumes the match, aborts the match. After Stop, begin returns
+// nil instead of starting a task. The caller must hold r.mu.
 func (r *Referee) begin(s ladder.Seating, o *Order) *task {
-	t, playing := r.running[s.MatchID]
+	t, found := r.running[s.MatchID]
 	switch {
-	case !playing && r.stopped:
+	case !found && r.stopped:
 		return nil
-	case !playing:
+	case !found:
 		t = &task{done: make(chan struct{})}
 		t.playing, t.cancel = context.WithCancelCause(context.Background())
 		t.ordered, t.giveOrder = context.WithCancelCause(context.Background())
@@ -218,8 +222,8 @@ func (r *Referee) begin(s ladder.Seating, o *Order) *task {
 	if o != nil {
 		t.giveOrder(*o)
 	}
-	t.again = t.stopping
-	if !playing {
+	t.again, t.seating = t.stopping, s
+	if !found {
 		r.start(s, t)
 	}
 	return t
@@ -232,7 +236,7 @@ func (r *Referee) start(s ladder.Seating, t *task) {
 	}
 	r.running[s.MatchID] = t
 	go pprof.Do(t.playing, pprof.Labels("match", s.MatchID), func(ctx context.Context) {
-		defer r.end(s, t)
+		defer r.end(t)
 		t.abort, t.err = r.play(ctx, t.ordered, s)
 		r.report(s, t.err)
 	})
@@ -253,25 +257,44 @@ func (t *task) stop() {
 	t.cancel(errStopped)
 }
 
-func (r *Referee) end(s ladder.Seating, t *task) {
+// end removes a task that has ended. If necessary, it begins the task that resumes the
+// match. That task gets the order to abort the match, which may have come too late for this
+// one.
+func (r *Referee) end(t *task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	o := t.order()
-	if o != nil && errors.Is(t.err, eventstore.ErrEventsLost) {
+	if o != nil && (errors.Is(t.err, eventstore.ErrEventsLost) || errors.Is(t.err, errReplaced)) {
 		t.again = true
 	}
 	t.cancel(nil) // this call and the next one release the resources of the contexts
 	t.giveOrder(nil)
-	delete(r.running, s.MatchID)
+	delete(r.running, t.seating.MatchID)
 	if len(r.running) == 0 {
 		r.stopBeat()
 	}
 	if t.again {
-		t.next = r.begin(s, o)
+		t.next = r.begin(t.seating, o)
 	}
 	close(t.done)
 	if len(r.running) == 0 {
 		r.idle.Broadcast()
+	}
+}
+
+// last waits until a task has ended, and all tasks that resumed its match after it. It
+// returns the last one. If ctx ends first, it returns ctx.Err().
+func (t *task) last(ctx context.Context) (*task, error) {
+	for {
+		select {
+		case <-t.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if t.next == nil {
+			return t, nil
+		}
+		t = t.next
 	}
 }
 
@@ -371,7 +394,7 @@ func (r *Referee) report(s ladder.Seating, err error) {
 	log := r.options.Logger.With("match", s.MatchID, "mode", s.Mode)
 	switch {
 	case err == nil:
-	case errors.Is(err, errStopped), errors.Is(err, errReplaced), errors.Is(err, eventstore.ErrEventsLost):
+	case errors.Is(err, errStopped), errors.Is(err, errReplaced), errors.Is(err, eventstore.ErrEventsLost), errors.Is(err, ladder.ErrUnknownMatch):
 		log.Info("match left unfinished", "why", err)
 	default:
 		log.Error("could not play a match; the next tick retries", "error", err)

@@ -92,7 +92,8 @@ func (r *Referee) play(ctx, ordered context.Context, s ladder.Seating) (*match.A
 	defer p.closeLines()
 	abort, err := p.playToEnd(ctx)
 	for errors.Is(err, errReplaced) && ordered.Err() != nil {
-		abort, err = p.playToEnd(ctx) // an order takes the match from the process that plays it
+		p.log().Info("taking the match from another referee, because an operator has aborted it")
+		abort, err = p.playToEnd(ctx)
 	}
 	return abort, err
 }

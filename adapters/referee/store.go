@@ -14,8 +14,7 @@ import (
 // help.
 var errUnreadable = errors.New("the match's stream cannot be folded")
 
-// load folds the stored events of the match. It forgets what the run knew of the match
-// before.
+// load folds the stored events of the match. It replaces what an earlier call has folded.
 func (p *run) load(ctx context.Context) error {
 	return p.retry(ctx, func(ctx context.Context) error {
 		p.state, p.expected, p.played, p.used, p.noLines = match.New(p.server), eventstore.NoStream, 0, nil, nil

@@ -78,6 +78,8 @@ func (o adminPlayer) Abort(ctx context.Context, matchID, reason, request string)
 	switch {
 	case errors.Is(err, referee.ErrOver):
 		return admin.ErrMatchOver
+	case errors.Is(err, ladder.ErrUnknownMatch):
+		return admin.ErrMatchUnknown
 	case errors.Is(err, referee.ErrNotPlaying):
 		return errors.Join(admin.ErrNotPlaying, err)
 	}

@@ -105,9 +105,9 @@ func (a *limits) fold(event owner.Event, at time.Time) (broken string) {
 	return ""
 }
 
-// judgeNames checks that the addresses and handles of deleted accounts are free, or become
-// free: after a crash, nobody releases a claim of a handle that its account never chose or
-// has given up, but the claim lapses.
+// judgeNames checks that the addresses and handles of deleted accounts become free. After a
+// crash, nobody may release the claim of a handle that the account never chose or has given
+// up. Such a claim lapses.
 func (s *simulation) judgeNames() {
 	mailboxes, handles, accounts := map[eventstore.StreamID]owner.Mailbox{}, map[string]owner.Name{}, map[string]owner.Account{}
 	var last time.Time
