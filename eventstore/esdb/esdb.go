@@ -22,6 +22,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	es "github.com/EventStore/EventStore-Client-Go/v4/esdb"
@@ -48,6 +49,7 @@ type Log struct {
 	close   context.CancelFunc
 	running sync.WaitGroup // counts all goroutines that the Log started
 	idle    chan func()    // passes functions to goroutines that wait for work
+	waiting atomic.Int64   // how many goroutines wait for work
 	metrics *metrics
 
 	// These functions contact the server. Tests replace them.
@@ -121,10 +123,10 @@ func (l *Log) Ping(ctx context.Context) error {
 }
 
 // start runs f in a goroutine that Close waits for. It returns false if the log is
-// closed. After f, the goroutine waits for another function to run. Reusing the
-// goroutine saves CPU time, because its stack has already grown to the size that a
-// call to the client needs. Growing a new stack for each call took a tenth of the
-// CPU time of an append.
+// closed. After f, the goroutine waits for another function to run, unless maxWaiting
+// goroutines already do. Reusing the goroutine saves CPU time, because its stack has
+// already grown to the size that a call to the client needs. Growing a new stack for each
+// call took a tenth of the CPU time of an append.
 func (l *Log) start(f func()) bool {
 	select {
 	case l.idle <- f:
@@ -139,12 +141,26 @@ func (l *Log) start(f func()) bool {
 	l.running.Go(func() {
 		for f != nil {
 			f()
-			select {
-			case f = <-l.idle:
-			case <-l.closing.Done():
-				f = nil
-			}
+			f = l.next()
 		}
 	})
 	return true
+}
+
+// maxWaiting limits how many goroutines remain after many calls at once, for example after
+// an outage.
+const maxWaiting = 128
+
+// next waits for a function to run. It returns nil if the goroutine should end.
+func (l *Log) next() func() {
+	defer l.waiting.Add(-1)
+	if l.waiting.Add(1) > maxWaiting {
+		return nil
+	}
+	select {
+	case f := <-l.idle:
+		return f
+	case <-l.closing.Done():
+		return nil
+	}
 }

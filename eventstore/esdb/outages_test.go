@@ -1,18 +1,23 @@
 package esdb
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"runtime/pprof"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"hexarena/eventstore"
@@ -313,7 +318,7 @@ func (o *outageTest) finish(what string, durations []time.Duration) {
 const oneConnection = 8
 
 // After many outages, an open log has as many goroutines as before, except for
-// those of a connection that is still being set up.
+// those of a connection that is still being set up, and those that wait for work.
 func TestOutagesLeaveNoGoroutines(t *testing.T) {
 	const rounds = 2
 	log, p := openThrough(t)
@@ -328,7 +333,9 @@ func TestOutagesLeaveNoGoroutines(t *testing.T) {
 	}
 	calls(time.Second)
 	require.NoError(t, log.Ping(t.Context())) // so that the log is connected even on a slow machine
-	before, n := runtime.NumGoroutine(), 0
+	count := func() int { return runtime.NumGoroutine() - int(log.waiting.Load()) }
+	before, n := count(), 0
+	stacksBefore := goroutines()
 	for range rounds {
 		for _, k := range outage.Kinds {
 			p.Set(k)
@@ -338,7 +345,58 @@ func TestOutagesLeaveNoGoroutines(t *testing.T) {
 			n++
 		}
 	}
-	after := func() int { return runtime.NumGoroutine() }
-	require.Eventually(t, func() bool { return after() <= before+oneConnection }, testPatience, 10*time.Millisecond, "%d goroutines before", before)
-	t.Logf("%d outages, %d calls at once in each: %d goroutines before, %d after", n, len(everyCall), before, after())
+	if !assert.Eventually(t, func() bool { return count() <= before+oneConnection }, testPatience, 10*time.Millisecond, "%d goroutines before", before) {
+		for stack, n := range goroutines() {
+			if more := n - stacksBefore[stack]; more > 0 {
+				t.Logf("%d more goroutines at%s", more, stack)
+			}
+		}
+		t.FailNow()
+	}
+	t.Logf("%d outages, %d calls at once in each: %d goroutines before, %d after", n, len(everyCall), before, count())
+}
+
+// A Log keeps at most maxWaiting goroutines, however many calls there were at once.
+func TestFewGoroutinesWaitForWork(t *testing.T) {
+	log := openAt(t, startNode(t), brisk)
+	const calls = 2 * maxWaiting
+	var running, ended sync.WaitGroup
+	running.Add(calls)
+	ended.Add(calls)
+	end := make(chan struct{})
+	for range calls {
+		require.True(t, log.start(func() {
+			defer ended.Done()
+			running.Done()
+			<-end
+		}))
+	}
+	running.Wait()
+	close(end)
+	ended.Wait()
+	require.Eventually(t, func() bool { return log.waiting.Load() == maxWaiting }, testPatience, time.Millisecond)
+	require.NoError(t, log.Close())
+	require.Zero(t, log.waiting.Load())
+}
+
+// The function goroutines() counts the goroutines of this process by their stacks.
+func goroutines() map[string]int {
+	var text bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&text, 1); err != nil {
+		panic(err) // cannot happen, because a buffer accepts everything
+	}
+	counts := map[string]int{}
+	for block := range strings.SplitSeq(text.String(), "\n\n") {
+		var n int
+		var at strings.Builder
+		for i, line := range strings.Split(block, "\n") {
+			if head, _, found := strings.Cut(line, " @"); found {
+				n, _ = strconv.Atoi(head)
+			} else if fields := strings.Fields(line); i > 0 && len(fields) > 2 && fields[0] == "#" {
+				at.WriteString("\n\t" + fields[2] + " " + fields[len(fields)-1])
+			}
+		}
+		counts[at.String()] += n
+	}
+	return counts
 }
