@@ -32,9 +32,12 @@ var (
 // void. If another process plays the match, Abort takes the match from it. If ctx ends
 // first, for example during an outage of the log, the order stays in effect, even if the
 // log loses events. If playing the match fails for another reason, or Stop is called, the
-// referee forgets the order. Only the first order for a match has an effect; later calls
-// wait for the outcome of the first one. If the log has lost the seating of the match, the
-// error is ladder.ErrUnknownMatch.
+// referee forgets the order. But if the abort is already in the match's stream, the next
+// task voids the match. Only the first order for a match has an effect; later calls wait
+// for the outcome of the first one.
+//
+// If the log has lost the seating of the match, the error is ladder.ErrUnknownMatch. If
+// another table has got the id of the match since, that table is aborted.
 func (r *Referee) Abort(ctx context.Context, s ladder.Seating, o Order) error {
 	r.mu.Lock()
 	t := r.begin(s, &o)

@@ -160,7 +160,7 @@ type task struct {
 	// Referee.mu guards these fields.
 	stopping bool
 	again    bool           // whether another task resumes the match once this one has ended
-	seating  ladder.Seating // which that task plays; after a loss, another table may have the match's id
+	seating  ladder.Seating // of the latest call, for that task; after a loss, another table may have the match's id
 
 	done  chan struct{} // closed when the goroutine ends; after that, the fields below may be read
 	err   error         // why the goroutine ended before the match was over
@@ -200,8 +200,11 @@ func (r *Referee) PlayOut(ctx context.Context, s ladder.Seating) error {
 	if t == nil {
 		return ErrNotPlaying
 	}
-	defer context.AfterFunc(ctx, func() { r.StopMatch(s.MatchID) })()
-	t, _ = t.last(context.Background())
+	t, err := t.last(ctx)
+	if err != nil {
+		r.StopMatch(s.MatchID)
+		<-t.done
+	}
 	return t.err
 }
 
@@ -283,13 +286,14 @@ func (r *Referee) end(t *task) {
 }
 
 // last waits until a task has ended, and all tasks that resumed its match after it. It
-// returns the last one. If ctx ends first, it returns ctx.Err().
+// returns the last one. If ctx ends first, it returns the one that is running, and
+// ctx.Err().
 func (t *task) last(ctx context.Context) (*task, error) {
 	for {
 		select {
 		case <-t.done:
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return t, ctx.Err()
 		}
 		if t.next == nil {
 			return t, nil
@@ -394,8 +398,10 @@ func (r *Referee) report(s ladder.Seating, err error) {
 	log := r.options.Logger.With("match", s.MatchID, "mode", s.Mode)
 	switch {
 	case err == nil:
-	case errors.Is(err, errStopped), errors.Is(err, errReplaced), errors.Is(err, eventstore.ErrEventsLost), errors.Is(err, ladder.ErrUnknownMatch):
+	case errors.Is(err, errStopped), errors.Is(err, errReplaced), errors.Is(err, eventstore.ErrEventsLost):
 		log.Info("match left unfinished", "why", err)
+	case errors.Is(err, ladder.ErrUnknownMatch):
+		log.Warn("the ladder does not know the match; the log may have lost its seating", "error", err)
 	default:
 		log.Error("could not play a match; the next tick retries", "error", err)
 	}

@@ -92,7 +92,7 @@ func (r *Referee) play(ctx, ordered context.Context, s ladder.Seating) (*match.A
 	defer p.closeLines()
 	abort, err := p.playToEnd(ctx)
 	for errors.Is(err, errReplaced) && ordered.Err() != nil {
-		p.log().Info("taking the match from another referee, because an operator has aborted it")
+		p.log().Info("taking the match from another referee, because an operator has ordered its abort")
 		abort, err = p.playToEnd(ctx)
 	}
 	return abort, err

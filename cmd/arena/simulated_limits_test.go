@@ -106,8 +106,8 @@ func (a *limits) fold(event owner.Event, at time.Time) (broken string) {
 }
 
 // judgeNames checks that the addresses and handles of deleted accounts become free. After a
-// crash, nobody may release the claim of a handle that the account never chose or has given
-// up. Such a claim lapses.
+// crash, it can happen that nobody releases the claim of a handle that the account never
+// chose or has given up. Such a claim lapses.
 func (s *simulation) judgeNames() {
 	mailboxes, handles, accounts := map[eventstore.StreamID]owner.Mailbox{}, map[string]owner.Name{}, map[string]owner.Account{}
 	var last time.Time

@@ -148,7 +148,8 @@ func (l *Log) start(f func()) bool {
 }
 
 // maxWaiting limits how many goroutines remain after many calls at once, for example after
-// an outage.
+// an outage. Without an outage, more calls at once are rare, because a call takes about a
+// millisecond.
 const maxWaiting = 128
 
 // next waits for a function to run. It returns nil if the goroutine should end.

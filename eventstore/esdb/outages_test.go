@@ -320,7 +320,7 @@ const oneConnection = 8
 // After many outages, an open log has as many goroutines as before, except for
 // those of a connection that is still being set up, and those that wait for work.
 func TestOutagesLeaveNoGoroutines(t *testing.T) {
-	const rounds = 2
+	const rounds = 3
 	log, p := openThrough(t)
 	calls := func(within time.Duration) {
 		ctx, cancel := context.WithTimeout(t.Context(), within)
@@ -360,21 +360,15 @@ func TestOutagesLeaveNoGoroutines(t *testing.T) {
 func TestFewGoroutinesWaitForWork(t *testing.T) {
 	log := openAt(t, startNode(t), brisk)
 	const calls = 2 * maxWaiting
-	var running, ended sync.WaitGroup
-	running.Add(calls)
-	ended.Add(calls)
 	end := make(chan struct{})
 	for range calls {
-		require.True(t, log.start(func() {
-			defer ended.Done()
-			running.Done()
-			<-end
-		}))
+		require.True(t, log.start(func() { <-end }))
 	}
-	running.Wait()
-	close(end)
-	ended.Wait()
-	require.Eventually(t, func() bool { return log.waiting.Load() == maxWaiting }, testPatience, time.Millisecond)
+	for n := range calls {
+		end <- struct{}{}
+		want := min(n+1, maxWaiting)
+		require.Eventually(t, func() bool { return int(log.waiting.Load()) == want }, testPatience, time.Millisecond)
+	}
 	require.NoError(t, log.Close())
 	require.Zero(t, log.waiting.Load())
 }
