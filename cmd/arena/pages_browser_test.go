@@ -100,13 +100,16 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	require.NoError(b.t, chromedp.Do(ctx, steps...))
 }
 
-// The method open() loads a page of the arena without a cache, as on a first visit.
+// The method open() loads a page of the arena without a cache, as on a first visit. It does
+// not rely on the load event for which Navigate waits, because this event may belong to the
+// page before.
 func (b *tab) open(path string) {
 	b.t.Helper()
 	b.mu.Lock()
 	b.weight = 0
 	b.mu.Unlock()
 	b.do(chromedp.Navigate(b.base+path), chromedp.WaitReady(chromedp.CSS("main")))
+	b.do(chromedp.Evaluate[chromedp.Void](loaded, chromedp.EvalAwaitPromise))
 }
 
 // submit presses a button that leads to another page, and waits for that page. A
