@@ -160,7 +160,7 @@ type task struct {
 	// Referee.mu guards these fields.
 	stopping bool
 	again    bool           // whether another task resumes the match once this one has ended
-	seating  ladder.Seating // of the latest call, for that task; after a loss, another table may have the match's id
+	seating  ladder.Seating // what the next task plays; after a loss of events, this may be another table
 
 	done  chan struct{} // closed when the goroutine ends; after that, the fields below may be read
 	err   error         // why the goroutine ended before the match was over
