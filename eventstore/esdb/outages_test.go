@@ -1,17 +1,13 @@
 package esdb
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"runtime"
-	"runtime/pprof"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"hexarena/eventstore"
 	"hexarena/eventstore/logtest"
@@ -335,7 +332,7 @@ func TestOutagesLeaveNoGoroutines(t *testing.T) {
 	require.NoError(t, log.Ping(t.Context())) // so that the log is connected even on a slow machine
 	count := func() int { return runtime.NumGoroutine() - int(log.waiting.Load()) }
 	before, n := count(), 0
-	stacksBefore := goroutines()
+	old := goleak.IgnoreCurrent()
 	for range rounds {
 		for _, k := range outage.Kinds {
 			p.Set(k)
@@ -346,12 +343,7 @@ func TestOutagesLeaveNoGoroutines(t *testing.T) {
 		}
 	}
 	if !assert.Eventually(t, func() bool { return count() <= before+oneConnection }, testPatience, 10*time.Millisecond, "%d goroutines before", before) {
-		for stack, n := range goroutines() {
-			if more := n - stacksBefore[stack]; more > 0 {
-				t.Logf("%d more goroutines at%s", more, stack)
-			}
-		}
-		t.FailNow()
+		t.Fatalf("new goroutines: %v", goleak.Find(old))
 	}
 	t.Logf("%d outages, %d calls at once in each: %d goroutines before, %d after", n, len(everyCall), before, count())
 }
@@ -371,26 +363,4 @@ func TestFewGoroutinesWaitForWork(t *testing.T) {
 	}
 	require.NoError(t, log.Close())
 	require.Zero(t, log.waiting.Load())
-}
-
-// The function goroutines() counts the goroutines of this process by their stacks.
-func goroutines() map[string]int {
-	var text bytes.Buffer
-	if err := pprof.Lookup("goroutine").WriteTo(&text, 1); err != nil {
-		panic(err) // cannot happen, because a buffer accepts everything
-	}
-	counts := map[string]int{}
-	for block := range strings.SplitSeq(text.String(), "\n\n") {
-		var n int
-		var at strings.Builder
-		for i, line := range strings.Split(block, "\n") {
-			if head, _, found := strings.Cut(line, " @"); found {
-				n, _ = strconv.Atoi(head)
-			} else if fields := strings.Fields(line); i > 0 && len(fields) > 2 && fields[0] == "#" {
-				at.WriteString("\n\t" + fields[2] + " " + fields[len(fields)-1])
-			}
-		}
-		counts[at.String()] += n
-	}
-	return counts
 }
