@@ -31,10 +31,11 @@ var (
 // Abort aborts an unfinished match, and returns once the ladder has stored the match as
 // void. If another process plays the match, Abort takes the match from it. If ctx ends
 // first, for example during an outage of the log, the order stays in effect, even if the
-// log loses events. If playing the match fails for another reason, or Stop is called, the
-// referee forgets the order. But if the abort is already in the match's stream, the next
-// task voids the match. Only the first order for a match has an effect; later calls wait
-// for the outcome of the first one.
+// log loses events or another process takes the match. If playing the match fails for a
+// different reason, for example because this process lacks the seed key, or if Stop is
+// called, the referee forgets the order. But if the abort is already in the match's
+// stream, the next task voids the match. Only the first order for a match has an effect;
+// later calls wait for the outcome of the first one.
 //
 // If the log has lost the seating of the match, the error is ladder.ErrUnknownMatch. If
 // another table has got the id of the match since, that table is aborted.

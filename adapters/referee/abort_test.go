@@ -225,8 +225,8 @@ func TestAbortOutlivesItsCaller(t *testing.T) {
 	}
 }
 
-// An order may come while this process stops playing the match, because another process
-// plays it from now on. The order then takes the match back.
+// An order may come while the task of its match is ending. It then goes to another task,
+// which takes the match back if another process plays it.
 func TestAbortWhileTheTaskEnds(t *testing.T) {
 	t.Run("told to stop", func(t *testing.T) {
 		withFixture(t, 3, func(f *fixture) {
@@ -266,6 +266,22 @@ func TestAbortWhileTheTaskEnds(t *testing.T) {
 			require.NoError(t, r.Abort(f.t.Context(), f.seating(), order))
 			other.Wait()
 			requireAborted(t, f)
+		})
+	})
+	t.Run("failed", func(t *testing.T) {
+		withFixture(t, 3, func(f *fixture) {
+			f.bots[0].script = func(c call) bool { return c.nth == 2 } // the details have a timeout
+			f.log.noDetails = func(context.Context) error { return eventstore.ErrUnavailable }
+			f.ladder.fails = []error{errors.New("the disk is full")}
+			r := f.referee("player")
+			r.Play(f.seating())
+			for len(only[match.GameEnded](f.events())) == 0 {
+				<-time.After(time.Second)
+			}
+			synctest.Wait()
+			require.True(t, r.Playing(testMatch), "the details wait for the log")
+			require.ErrorIs(t, r.Abort(f.t.Context(), f.seating(), order), ErrOver, "not the task's own failure")
+			require.Len(t, f.ladder.finished, 1)
 		})
 	})
 }

@@ -203,7 +203,7 @@ func (r *Referee) PlayOut(ctx context.Context, s ladder.Seating) error {
 	t, err := t.last(ctx)
 	if err != nil {
 		r.StopMatch(s.MatchID)
-		<-t.done
+		t, _ = t.last(context.WithoutCancel(ctx))
 	}
 	return t.err
 }
@@ -240,7 +240,7 @@ func (r *Referee) start(s ladder.Seating, t *task) {
 	r.running[s.MatchID] = t
 	go pprof.Do(t.playing, pprof.Labels("match", s.MatchID), func(ctx context.Context) {
 		defer r.end(t)
-		t.abort, t.err = r.play(ctx, t.ordered, s)
+		t.abort, t.err = r.play(ctx, t, s)
 		r.report(s, t.err)
 	})
 }
@@ -258,6 +258,14 @@ func (t *task) order() *Order {
 func (t *task) stop() {
 	t.stopping, t.again = true, false
 	t.cancel(errStopped)
+}
+
+// leave notes that a task no longer plays its match, although it still closes the lines and
+// stores details. An order that comes from now on goes to another task.
+func (r *Referee) leave(t *task) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t.stopping = true
 }
 
 // end removes a task that has ended. If necessary, it begins the task that resumes the

@@ -67,7 +67,7 @@ type run struct {
 
 // play plays a match until the match is over and the ladder has stored the result. If
 // the match was aborted, even before this call, play returns the abort event.
-func (r *Referee) play(ctx, ordered context.Context, s ladder.Seating) (*match.Aborted, error) {
+func (r *Referee) play(ctx context.Context, t *task, s ladder.Seating) (*match.Aborted, error) {
 	mode, ok := r.options.Modes[s.Mode]
 	if !ok {
 		return nil, fmt.Errorf("mode %q is unknown", s.Mode)
@@ -80,7 +80,7 @@ func (r *Referee) play(ctx, ordered context.Context, s ladder.Seating) (*match.A
 		return nil, fmt.Errorf("seed key %s does not match the commitment of the table", s.SeedKey)
 	}
 	p := &run{
-		options: &r.options, clock: r.clock, fenced: &r.fenced, seating: s, mode: mode, ordered: ordered,
+		options: &r.options, clock: r.clock, fenced: &r.fenced, seating: s, mode: mode, ordered: t.ordered,
 		stream: eventstore.StreamID(r.options.Stream(s.MatchID)), server: server,
 	}
 	for _, e := range s.Bots {
@@ -90,8 +90,9 @@ func (r *Referee) play(ctx, ordered context.Context, s ladder.Seating) (*match.A
 	defer p.details.close()
 	defer p.closing.Wait()
 	defer p.closeLines()
+	defer r.leave(t)
 	abort, err := p.playToEnd(ctx)
-	for errors.Is(err, errReplaced) && ordered.Err() != nil {
+	for errors.Is(err, errReplaced) && t.ordered.Err() != nil {
 		p.log().Info("taking the match from another referee, because an operator has ordered its abort")
 		abort, err = p.playToEnd(ctx)
 	}
