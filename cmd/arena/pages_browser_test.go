@@ -100,16 +100,14 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	require.NoError(b.t, chromedp.Do(ctx, steps...))
 }
 
-// The method open() loads a page of the arena without a cache, as on a first visit. It does
-// not rely on the load event for which Navigate waits, because this event may belong to the
-// page before.
+// The method open() loads a page of the arena without a cache, as on a first visit.
 func (b *tab) open(path string) {
 	b.t.Helper()
 	b.mu.Lock()
 	b.weight = 0
 	b.mu.Unlock()
 	b.do(chromedp.Navigate(b.base+path), chromedp.WaitReady(chromedp.CSS("main")))
-	b.do(chromedp.Evaluate[chromedp.Void](loaded, chromedp.EvalAwaitPromise))
+	b.awaitLoad()
 }
 
 // submit presses a button that leads to another page, and waits for that page. A
@@ -120,11 +118,15 @@ func (b *tab) submit(button string) {
 	b.do(chromedp.WaitVisible(chromedp.CSS(button)))
 	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{ document.documentElement.dataset.left = "yes"; document.querySelector(%q).click() }`, button)))
 	b.do(chromedp.WaitNotPresent(chromedp.CSS("html[data-left]")), chromedp.WaitReady(chromedp.CSS("main")))
-	b.do(chromedp.Evaluate[chromedp.Void](loaded, chromedp.EvalAwaitPromise))
+	b.awaitLoad()
 }
 
-// loaded waits until the page has its style sheet, like a reader, who sees nothing before.
-const loaded = `new Promise((done) => { document.readyState === "complete" ? done() : addEventListener("load", () => done()) })`
+// awaitLoad waits until the page has its style sheets, because a reader sees nothing before.
+// The load event for which Navigate waits may belong to the previous page.
+func (b *tab) awaitLoad() {
+	b.t.Helper()
+	eventually(b.t, "the page is loaded", func() bool { return b.value("document.readyState") == "complete" })
+}
 
 // fill writes into a field.
 func (b *tab) fill(field, value string) {
