@@ -21,6 +21,16 @@ import (
 	"hexarena/adapters/rest/problem"
 )
 
+// A developer's settings must not reach the bots.
+func TestMain(m *testing.M) {
+	for _, name := range []string{"ARENA_PUBLIC_KEY", "ARENA_RECIPIENT"} {
+		if err := os.Unsetenv(name); err != nil {
+			panic(err)
+		}
+	}
+	os.Exit(m.Run())
+}
+
 func read(t *testing.T, path ...string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(path...))

@@ -53,12 +53,13 @@ func TestTheQuickStartsBotsAcceptOnlyTheArena(t *testing.T) {
 func acceptsOnlyTheArena(t *testing.T, url, recipient string) {
 	t.Helper()
 	commitment := strings.Repeat("ab", 32)
+	for name, age := range map[string]time.Duration{"a clock 20 s behind": 20 * time.Second, "a clock 20 s ahead of us": -20 * time.Second} {
+		require.Equal(t, http.StatusSwitchingProtocols, dialed(t, url, upgrade(recipient, "x-arena-timestamp", stamp(age))), name)
+	}
 	for name, h := range map[string]http.Header{
-		"a deploy check":           upgrade(recipient, "x-arena-match", "deploy-check"),
-		"a match":                  upgrade(recipient, "x-arena-commitment", commitment, "x-arena-log-index", "0"),
-		"a match with a beacon":    upgrade(recipient, "x-arena-commitment", commitment, "x-arena-log-index", "31", "x-arena-beacon-round", "77"),
-		"a clock 20 s behind":      upgrade(recipient, "x-arena-timestamp", stamp(20*time.Second)),
-		"a clock 20 s ahead of us": upgrade(recipient, "x-arena-timestamp", stamp(-20*time.Second)),
+		"a deploy check":        upgrade(recipient, "x-arena-match", "deploy-check"),
+		"a match":               upgrade(recipient, "x-arena-commitment", commitment, "x-arena-log-index", "0"),
+		"a match with a beacon": upgrade(recipient, "x-arena-commitment", commitment, "x-arena-log-index", "31", "x-arena-beacon-round", "77"),
 	} {
 		require.Equal(t, http.StatusSwitchingProtocols, dialed(t, url, h), name)
 	}

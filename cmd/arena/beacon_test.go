@@ -25,11 +25,11 @@ import (
 	"hexarena/projections/matches"
 )
 
-// serveRelay creates a drand chain and serves it until the test ends. It returns the
-// flags that make an arena use this chain.
-func serveRelay(t *testing.T) (relay *drandtest.Relay, flags []string) {
+// serveRelay creates a drand chain with a round per period, and serves it until the test
+// ends. It returns the flags that make an arena use this chain.
+func serveRelay(t *testing.T, period time.Duration) (relay *drandtest.Relay, flags []string) {
 	t.Helper()
-	relay = drandtest.New(t.Name(), time.Second)
+	relay = drandtest.New(t.Name(), period)
 	server := httptest.NewServer(relay)
 	t.Cleanup(server.Close)
 	return relay, []string{"--beacon", server.URL + "/", "--beacon-chain", relay.Flag()}
@@ -101,7 +101,7 @@ func (u *upgrades) join(s *testArena, first func()) {
 // its seed.
 func TestHouseBotsPlayWithABeacon(t *testing.T) {
 	t.Parallel()
-	relay, flags := serveRelay(t)
+	relay, flags := serveRelay(t, time.Second)
 	p := launch(t, append([]string{"demo", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--node-listen", "127.0.0.1:0"}, flags...)...)
 	base := p.await(`Hex Arena is at (http://127\.0\.0\.1:\d+)`)[1]
 	p.await(`completed +standard +1\. \w+ \([+-]\d+\.\d\)`)
@@ -131,7 +131,7 @@ func requireSeedOf(t *testing.T, relay *drandtest.Relay, m *rest.Match) {
 // at least two periods after the tick. The API describes the arena's chain.
 func TestMatchesUseTheRoundOfTheirTable(t *testing.T) {
 	t.Parallel()
-	relay, flags := serveRelay(t)
+	relay, flags := serveRelay(t, time.Second)
 	s, u := newTestArena(t, append(flags, quick...)...), &upgrades{}
 	s.start()
 	var known rest.Arena
@@ -186,6 +186,10 @@ func seatingsOf(t *testing.T, data string) map[string]ladder.TablesSeated {
 	return all
 }
 
+// slowRounds is the period of a chain that is spoiled while bots are registered and
+// dialed. The round of their table must not be due before.
+const slowRounds = 5 * time.Second
+
 // If the named round does not arrive, the match is voided, and its bots play again
 // without a rest.
 func TestLateBeaconVoidsTheMatch(t *testing.T) {
@@ -195,7 +199,7 @@ func TestLateBeaconVoidsTheMatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			relay, flags := serveRelay(t)
+			relay, flags := serveRelay(t, slowRounds)
 			s, u := newTestArena(t, append(flags, "--tick", "250ms", "--rest-standard", "24h", "--decision-standard", "30s")...), &upgrades{}
 			s.start()
 			u.join(s, func() { relay.Fail(fault) })
@@ -225,7 +229,7 @@ func TestLateBeaconVoidsTheMatch(t *testing.T) {
 // While the relay is down, nobody is seated. /ready and the metrics say so.
 func TestNobodyIsSeatedWithoutTheBeacon(t *testing.T) {
 	t.Parallel()
-	relay, flags := serveRelay(t)
+	relay, flags := serveRelay(t, time.Second)
 	s, u := newTestArena(t, append(flags, quick...)...), &upgrades{}
 	s.start()
 	operators := "http://" + s.arena.admin()
@@ -268,7 +272,7 @@ func TestNobodyIsSeatedWithoutTheBeacon(t *testing.T) {
 // While the beacon is unavailable, the match waits and the arena dials no bot.
 func TestCrashBeforeTheStartKeepsTheRound(t *testing.T) {
 	t.Parallel()
-	relay, flags := serveRelay(t)
+	relay, flags := serveRelay(t, time.Second)
 	s, u := newTestArena(t, quick...), &upgrades{}
 	s.start(flags...)
 	u.join(s, func() { s.arena.signal(syscall.SIGKILL) })
@@ -304,7 +308,7 @@ func TestCrashBeforeTheStartKeepsTheRound(t *testing.T) {
 // An operator can abort a match that waits for its round.
 func TestAbortOfAMatchThatWaitsForTheBeacon(t *testing.T) {
 	t.Parallel()
-	relay, flags := serveRelay(t)
+	relay, flags := serveRelay(t, slowRounds)
 	s := &operatedArena{testArena: newTestArena(t, append(flags, "--tick", "250ms", "--rest-standard", "24h")...)}
 	s.start()
 	u, dialed := &upgrades{}, make(chan string, 1)

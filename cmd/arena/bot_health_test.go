@@ -145,8 +145,8 @@ func TestFailingBotsAreShown(t *testing.T) {
 	dead, striking := a.becomes("dead", "unreachable"), a.becomes("striking", "failing")
 	good := a.becomes("good", "ok")
 	require.NotNil(t, good.Seating)
-	a.retire()
-	a.finish(2)
+	a.settle()
+	a.start()
 
 	played := a.list(matches.Completed)
 	slices.Reverse(played)

@@ -24,9 +24,7 @@ func TestPagesOfAilingBotsInABrowser(t *testing.T) {
 	a.start()
 	a.becomes("dead", "unreachable")
 	a.becomes("striking", "failing")
-	a.retire()
-	a.finish(2)
-	a.stop()
+	a.settle()
 	a.start("--tick", "1h", "--rest-standard", "1h") // the states stay as they are
 	a.must(a.owner.Register(t.Context(), hostile, ladder.Standard, newTestBot(t, "untested").url))
 	for _, name := range []string{"dead", "striking", "better"} {

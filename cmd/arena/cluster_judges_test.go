@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -158,10 +157,7 @@ func (p *clusterPlay) judgeRebuild(shown map[string]string) {
 	require.NoError(p.t, os.CopyFS(filepath.Join(fresh.data, "node"), os.DirFS(filepath.Join(p.data, "node"))))
 	fresh.start()
 	p.arena = fresh.arena
-	eventually(p.t, "the new arena has signed its heads", func() bool {
-		status, _ := fetch(p.t, p.base()+"/ladder/standard/checkpoint")
-		return status == http.StatusOK
-	})
+	fresh.awaitHeads()
 	for path, body := range p.shows() {
 		require.Equal(p.t, shown[path], body, path)
 	}

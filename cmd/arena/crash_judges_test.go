@@ -40,6 +40,7 @@ func (d *drill) judge(s *testArena, c *matchHistory, folders ...string) {
 	s.env = nil
 	auditRecords(d.t, s, c)
 	s.start("--no-play")
+	s.awaitHeads()
 	_, errOut, status := call("verify", "--ladder", ladder.Standard, "--arena", s.base())
 	require.Zero(d.t, status, errOut)
 	s.stop()

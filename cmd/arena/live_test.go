@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +22,7 @@ type viewer struct {
 	frames []json.RawMessage
 	ids    []int
 	end    string
+	opened atomic.Int64 // how many streams the arena has opened
 }
 
 // watch reads until the stream ends, and returns the reason for the end.
@@ -42,6 +44,7 @@ func (v *viewer) watch(ctx context.Context, url string) error {
 	if res.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s: %s", url, res.Status)
 	}
+	v.opened.Add(1)
 	event, id := "", 0
 	for lines := bufio.NewReader(res.Body); ; {
 		line, err := lines.ReadString('\n')
@@ -82,11 +85,17 @@ func TestViewerSeesEveryFrameThroughKills(t *testing.T) {
 		go func() { ended <- v.watch(t.Context(), url) }()
 		return ended
 	}
+	var opened int64
 	for _, interrupt := range []func(){
 		func() { f.fireAfter(t, 20, func() { s.arena.killAfter(0) }); <-s.arena.exited },
 		func() { f.fireAfter(t, 20, func() { s.arena.killAfter(0) }); <-s.arena.exited },
-		func() { f.fireAfter(t, 20, func() {}); s.stop() },
+		func() {
+			eventually(t, "the stream is open", func() bool { return v.opened.Load() > opened })
+			f.fireAfter(t, 20, func() {})
+			s.stop()
+		},
 	} {
+		opened = v.opened.Load()
 		ended := watching()
 		interrupt()
 		err := <-ended

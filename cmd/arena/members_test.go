@@ -52,8 +52,11 @@ type fleet struct {
 	players []*testBot
 	think   atomic.Int64 // how long the bots take for each answer, in nanoseconds
 
+	answers sync.RWMutex // while it is locked, the bots hold back their answers
+
 	mu       sync.Mutex
 	upgrades map[string][]time.Time // by match
+	held     map[string]int         // how many answers are held back, by match
 	faults   []handover
 }
 
@@ -69,7 +72,7 @@ type handover struct {
 // newFleet starts a node and n arenas. The bots take the given time for each answer.
 func newFleet(t *testing.T, n, bots int, think time.Duration) *fleet {
 	data := t.TempDir()
-	f := &fleet{t: t, node: newNodeProcessIn(t, filepath.Join(data, "node")), upgrades: map[string][]time.Time{}}
+	f := &fleet{t: t, node: newNodeProcessIn(t, filepath.Join(data, "node")), upgrades: map[string][]time.Time{}, held: map[string]int{}}
 	log, err := esdb.Open(f.node.connection(), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = log.Close() })
@@ -88,7 +91,7 @@ func newFleet(t *testing.T, n, bots int, think time.Duration) *fleet {
 	f.think.Store(int64(think))
 	for _, p := range f.players {
 		p.upgrade = f.upgraded
-		p.hold = func(*match.Request) { pause(time.Duration(f.think.Load())) }
+		p.hold = func(r *match.Request) { pause(time.Duration(f.think.Load())); f.awaitTurn(r.MatchID) }
 	}
 	first.join(f.players...)
 	for _, a := range f.arenas {
@@ -102,6 +105,45 @@ func (f *fleet) upgraded(h http.Header) {
 	defer f.mu.Unlock()
 	id := h.Get("x-arena-match")
 	f.upgrades[id] = append(f.upgrades[id], time.Now())
+}
+
+// awaitTurn waits until the bots may answer.
+func (f *fleet) awaitTurn(matchID string) {
+	count := func(n int) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.held[matchID] += n
+	}
+	count(1)
+	f.answers.RLock()
+	defer f.answers.RUnlock()
+	count(-1)
+}
+
+// whileBotsThink calls act while every match of the given arenas waits for its bots, so
+// these arenas are sending no requests and ending no matches.
+func (f *fleet) whileBotsThink(act func(), arenas ...int) {
+	f.t.Helper()
+	f.answers.Lock()
+	defer f.answers.Unlock()
+	before := 0
+	eventually(f.t, fmt.Sprintf("the matches of the arenas %v wait for their bots", arenas), func() bool {
+		held, all := 0, true
+		for _, i := range arenas {
+			running := f.running(i)
+			all = all && len(running) > 0
+			f.mu.Lock()
+			for _, id := range running {
+				held += f.held[id]
+				all = all && f.held[id] > 0
+			}
+			f.mu.Unlock()
+		}
+		same := held == before // a batch may ask several bots
+		before = held
+		return all && same
+	})
+	act()
 }
 
 // member returns the id under which an arena takes part.
@@ -285,15 +327,20 @@ func TestProcessesShareTheMatches(t *testing.T) {
 	}
 	dead := f.seats()
 	paused, left := (dead+1)%3, (dead+2)%3
-	stopped := f.fails(paused, false, func() { f.arenas[paused].arena.signal(syscall.SIGSTOP) })
+	var stopped, killed, graceful handover
+	f.whileBotsThink(func() {
+		stopped = f.fails(paused, false, func() { f.arenas[paused].arena.signal(syscall.SIGSTOP) })
+		killed = f.fails(dead, false, f.arenas[dead].arena.kill)
+	}, paused, dead)
 	ended := time.Now()
-	killed := f.fails(dead, false, f.arenas[dead].arena.kill)
 	f.awaitMoved(dead)
 	f.awaitMoved(paused)
 	pause(killedHandover - time.Since(ended))
 	f.arenas[paused].arena.signal(syscall.SIGCONT)
 	f.awaitShare(paused)
-	graceful := f.fails(left, true, func() { f.arenas[left].arena.signal(syscall.SIGTERM) })
+	f.whileBotsThink(func() {
+		graceful = f.fails(left, true, func() { f.arenas[left].arena.signal(syscall.SIGTERM) })
+	}, left)
 	<-f.arenas[left].arena.exited
 	f.awaitMoved(left)
 	f.requireMoved(killed, killedBeats)
@@ -329,7 +376,8 @@ func TestSoakProcessesShareTheMatches(t *testing.T) {
 		switch n {
 		case kills / 3:
 			r.hurt(func(i int) {
-				f.arenas[i].arena.signal(syscall.SIGSTOP)
+				f.awaitShare(i)
+				f.whileBotsThink(func() { f.arenas[i].arena.signal(syscall.SIGSTOP) }, i)
 				pause(20 * time.Second)
 				f.arenas[i].arena.signal(syscall.SIGCONT)
 			})

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -376,8 +377,9 @@ func TestOrdersAreTakenOnlyOnLoopback(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t)
 	s.launch("--admin-listen", "0.0.0.0:0")
-	_, port, _ := strings.Cut(s.arena.await(`operators' endpoints on http://(\S+)`)[1], "]")
-	at := "http://127.0.0.1" + port
+	_, port, err := net.SplitHostPort(s.arena.await(`operators' endpoints on http://(\S+)`)[1])
+	require.NoError(t, err)
+	at := "http://127.0.0.1:" + port
 	for _, path := range []string{"/admin/status", "/admin/drain", "/debug/pprof/"} {
 		res, err := http.Get(at + path)
 		require.NoError(t, err)

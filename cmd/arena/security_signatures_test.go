@@ -43,7 +43,7 @@ func (f *securityArena) fiveMinutesOfSkew(t *testing.T) {
 	for _, c := range []struct {
 		skew   time.Duration
 		status int
-	}{{-290 * time.Second, 200}, {-301 * time.Second, 401}, {290 * time.Second, 200}, {330 * time.Second, 401}} {
+	}{{-240 * time.Second, 200}, {-301 * time.Second, 401}, {290 * time.Second, 200}, {400 * time.Second, 401}} {
 		key.do("GET", "/me", nil, key.resigned(stampIn(c.skew), "GET", "/me", "")).is(c.status)
 	}
 }

@@ -20,14 +20,14 @@ import (
 // faultyDecision is the time for one decision at the tables of the faulty bots. It is
 // long enough for the good bots, even on a busy machine. A silent bot fails three
 // decisions, and during that time the spies can read its match.
-const faultyDecision = 6 * time.Second
+const faultyDecision = 10 * time.Second
 
 // One arena plays a table for every fault, and one table of three good bots. At the
 // table for a fault, one bot is faulty and the others are good. All tables play at
 // the same time, over real sockets.
 func TestFaultyBotsHarmOnlyThemselves(t *testing.T) {
 	t.Parallel()
-	s := newTestArena(t, "--tick", "1h", "--rest-standard", "1h", "--decision-standard", faultyDecision.String())
+	s := newTestArena(t, "--tick", "10s", "--rest-standard", "1h", "--decision-standard", faultyDecision.String())
 	s.start("--no-play")
 	faults := allFaults()
 	bad := make([]*testBot, len(faults))

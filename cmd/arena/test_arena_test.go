@@ -176,6 +176,18 @@ func (s *testArena) settle() *matchHistory {
 	}
 }
 
+// awaitHeads waits until the signed log and the ladder's tree include all events. Soon after
+// a start, both respond with 503.
+func (s *testArena) awaitHeads() {
+	s.t.Helper()
+	for _, path := range []string{"/log/standard/head", "/ladder/standard/checkpoint"} {
+		eventually(s.t, path+" is up to date", func() bool {
+			status, _ := fetch(s.t, s.base()+path)
+			return status == http.StatusOK
+		})
+	}
+}
+
 // awaitEnd waits until matches have ended. Unlike finish, it also waits for tables that are
 // seated, but whose matches have not started.
 func (s *testArena) awaitEnd(ids []string) {

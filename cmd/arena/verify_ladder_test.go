@@ -59,6 +59,7 @@ func TestAuditorNeedsOnlyREST(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "node")
 	require.NoError(t, os.CopyFS(folder, os.DirFS(filepath.Join(s.data, "node"))))
 	s.start()
+	s.awaitHeads()
 	target = s.base() + strings.TrimPrefix(target, before)
 	node, log := serveNode(t, folder)
 	var both struct {

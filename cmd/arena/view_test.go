@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -126,7 +127,7 @@ func TestViewAMatchOfAnArena(t *testing.T) {
 	s.join(newTestBot(t, "Ann"), newTestBot(t, "Bea"), newTestBot(t, "Cat"))
 	require.NoError(t, s.owner().Register(t.Context(), "Dot", ladder.Standard, newTestBot(t, "Dot").url))
 	s.stop()
-	s.start("--tick", "1h") // the first tick, at the start, seats the only table
+	s.start("--tick", "10s", "--rest-standard", "1h") // one tick seats the only table
 	s.finish(1)
 	m := s.list(matches.Completed)[0]
 	owner := newLogReader(s, 0)
@@ -150,7 +151,7 @@ func TestViewAMatchOfAnArena(t *testing.T) {
 
 	p = launchIn(t, processOptions{env: []string{"XDG_CONFIG_HOME=" + t.TempDir()}}, "view", m.ID, "--arena", s.base())
 	require.NotContains(t, page(p), "/log/")
-	require.Contains(t, p.err.String(), "without decision logs: not signed in at "+s.base())
+	p.awaitLog(0, "without decision logs: not signed in at "+regexp.QuoteMeta(s.base()))
 	p.end(syscall.SIGINT)
 	p = launch(t, "view", foreign, "--arena", s.base())
 	p.awaitExit()

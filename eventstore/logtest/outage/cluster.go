@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/stretchr/testify/require"
 )
 
@@ -70,6 +71,8 @@ type Cluster struct {
 	t       testing.TB
 	members []*member
 
+	appending sync.RWMutex // see keepLog
+
 	mu     sync.Mutex // guards the following fields, and the states of the members
 	timing Timing
 	shared *store // the log on which the majority agrees
@@ -128,9 +131,23 @@ func (c *Cluster) Calls(i int, s State) int {
 	return c.members[i].calls[s]
 }
 
+// keepLog keeps nodes from copying the shared log until release is called, if the call
+// is an append. Otherwise, the copy could lack an event that is acknowledged later.
+func (c *Cluster) keepLog(method string) (release func()) {
+	if method != streams.Streams_Append_FullMethodName {
+		return func() {}
+	}
+	c.appending.RLock()
+	return sync.OnceFunc(c.appending.RUnlock)
+}
+
 // SetState changes the state of a node. A node that is Down refuses connections.
 func (c *Cluster) SetState(i int, s State) {
 	m := c.members[i]
+	if s == Alone {
+		c.appending.Lock()
+		defer c.appending.Unlock()
+	}
 	c.mu.Lock()
 	was := m.state
 	m.state = s

@@ -82,6 +82,8 @@ func (m *member) handle(_ any, call grpc.ServerStream) error {
 	if err := m.hold(call.Context(), request); err != nil {
 		return err
 	}
+	release := m.cluster.keepLog(method)
+	defer release()
 	state, log, _ := m.now()
 	m.cluster.mu.Lock()
 	m.calls[state]++
@@ -96,6 +98,7 @@ func (m *member) handle(_ any, call grpc.ServerStream) error {
 		return m.pass(call, log, method, request, subscribes)
 	case Alone, Doubtful:
 		if !reads {
+			release()
 			return m.abandon(call, log, method, request, state == Doubtful)
 		}
 		return m.pass(call, log, method, request, subscribes)
@@ -108,6 +111,7 @@ func (m *member) handle(_ any, call grpc.ServerStream) error {
 		case reads || state == Follower:
 			return m.pass(call, log, method, request, false)
 		}
+		release()
 		return m.timeOut(call, m.cluster.timing.Forwarding, "Operation timed out: Forwarding timeout")
 	}
 	return errNotReady
