@@ -275,7 +275,8 @@ func TestAbortWhileTheTaskEnds(t *testing.T) {
 			f.ladder.fails = []error{errors.New("the disk is full")}
 			r := f.referee("player")
 			r.Play(f.seating())
-			for len(only[match.GameEnded](f.events())) == 0 {
+			for n := 0; len(only[match.GameEnded](f.events())) == 0; n++ {
+				require.Less(t, n, 10_000)
 				<-time.After(time.Second)
 			}
 			synctest.Wait()

@@ -158,7 +158,7 @@ type task struct {
 	giveOrder context.CancelCauseFunc // aborts the match; only the first Order has an effect
 
 	// Referee.mu guards these fields.
-	stopping bool
+	stopping bool           // whether the task has been told to stop, or has failed
 	again    bool           // whether another task resumes the match once this one has ended
 	seating  ladder.Seating // what the next task plays; after a loss of events, this may be another table
 
@@ -260,8 +260,8 @@ func (t *task) stop() {
 	t.cancel(errStopped)
 }
 
-// leave notes that a task no longer plays its match, although it still closes the lines and
-// stores details. An order that comes from now on goes to another task.
+// leave notes that a task has failed, although it still closes the lines and stores details.
+// An order that comes from now on goes to another task.
 func (r *Referee) leave(t *task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

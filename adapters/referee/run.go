@@ -90,11 +90,13 @@ func (r *Referee) play(ctx context.Context, t *task, s ladder.Seating) (*match.A
 	defer p.details.close()
 	defer p.closing.Wait()
 	defer p.closeLines()
-	defer r.leave(t)
 	abort, err := p.playToEnd(ctx)
 	for errors.Is(err, errReplaced) && t.ordered.Err() != nil {
 		p.log().Info("taking the match from another referee, because an operator has ordered its abort")
 		abort, err = p.playToEnd(ctx)
+	}
+	if err != nil {
+		r.leave(t)
 	}
 	return abort, err
 }
