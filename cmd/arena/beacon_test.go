@@ -186,8 +186,8 @@ func seatingsOf(t *testing.T, data string) map[string]ladder.TablesSeated {
 	return all
 }
 
-// slowRounds is the period of a chain that is spoiled while bots are registered and
-// dialed. The round of their table must not be due before.
+// slowRounds is the period of a chain whose relay starts to fail at the first dial. The
+// round of the table is due only after that.
 const slowRounds = 5 * time.Second
 
 // If the named round does not arrive, the match is voided, and its bots play again

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,11 +21,11 @@ type viewer struct {
 	frames []json.RawMessage
 	ids    []int
 	end    string
-	opened atomic.Int64 // how many streams the arena has opened
 }
 
-// watch reads until the stream ends, and returns the reason for the end.
-func (v *viewer) watch(ctx context.Context, url string) error {
+// watch reads until the stream ends, and returns the reason for the end. It calls opened
+// when the arena has opened the stream.
+func (v *viewer) watch(ctx context.Context, url string, opened func()) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
@@ -44,7 +43,7 @@ func (v *viewer) watch(ctx context.Context, url string) error {
 	if res.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s: %s", url, res.Status)
 	}
-	v.opened.Add(1)
+	opened()
 	event, id := "", 0
 	for lines := bufio.NewReader(res.Body); ; {
 		line, err := lines.ReadString('\n')
@@ -79,33 +78,33 @@ func TestViewerSeesEveryFrameThroughKills(t *testing.T) {
 	s.join(goodPlayers(t, 4, f)...)
 	id := s.awaitRunning().ID
 	v := &viewer{}
-	watching := func() <-chan error {
-		ended := make(chan error, 1)
+	watching := func() (ended chan error, opened chan struct{}) {
+		ended, opened = make(chan error, 1), make(chan struct{})
 		url := s.base() + "/live/" + id + "/stream"
-		go func() { ended <- v.watch(t.Context(), url) }()
-		return ended
+		go func() { ended <- v.watch(t.Context(), url, func() { close(opened) }) }()
+		return ended, opened
 	}
-	var opened int64
-	for _, interrupt := range []func(){
-		func() { f.fireAfter(t, 20, func() { s.arena.killAfter(0) }); <-s.arena.exited },
-		func() { f.fireAfter(t, 20, func() { s.arena.killAfter(0) }); <-s.arena.exited },
-		func() {
-			eventually(t, "the stream is open", func() bool { return v.opened.Load() > opened })
-			f.fireAfter(t, 20, func() {})
-			s.stop()
-		},
-	} {
-		opened = v.opened.Load()
-		ended := watching()
-		interrupt()
-		err := <-ended
-		if s.arena.cmd.ProcessState.Success() {
-			require.ErrorIs(t, err, io.EOF, "a stop ends streams properly")
-		}
+	for range 2 {
+		ended, _ := watching()
+		f.fireAfter(t, 20, func() { s.arena.killAfter(0) })
+		<-s.arena.exited
+		require.Error(t, <-ended)
 		s.start()
 	}
+	ended, opened := watching()
+	select {
+	case <-opened:
+	case err := <-ended:
+		require.NoError(t, err, "the stream did not open")
+	}
+	f.fireAfter(t, 20, func() {})
+	s.stop()
+	require.ErrorIs(t, <-ended, io.EOF, "a stop ends streams properly")
+	require.Empty(t, v.end, "the match is not over")
+	s.start()
 	for v.end == "" {
-		require.ErrorIs(t, <-watching(), io.EOF)
+		ended, _ := watching()
+		require.ErrorIs(t, <-ended, io.EOF)
 	}
 	var whole struct{ Frames []map[string]any }
 	s.get("/matches/"+id+"/frames", &whole)

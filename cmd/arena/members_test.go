@@ -107,7 +107,7 @@ func (f *fleet) upgraded(h http.Header) {
 	f.upgrades[id] = append(f.upgrades[id], time.Now())
 }
 
-// awaitTurn waits until the bots may answer.
+// awaitTurn waits until the bots may answer. Until then, the answer counts as held back.
 func (f *fleet) awaitTurn(matchID string) {
 	count := func(n int) {
 		f.mu.Lock()
@@ -120,30 +120,41 @@ func (f *fleet) awaitTurn(matchID string) {
 	count(-1)
 }
 
-// whileBotsThink calls act while every match of the given arenas waits for its bots, so
-// these arenas are sending no requests and ending no matches.
-func (f *fleet) whileBotsThink(act func(), arenas ...int) {
+// whileBotsThink calls act while every match of an arena waits for its bots, so the arena
+// is sending no requests and ending no matches. The bots hold back their answers for a few
+// seconds only, because decisions have a time limit. If some match is not ready by then,
+// whileBotsThink tries again.
+func (f *fleet) whileBotsThink(i int, act func()) {
 	f.t.Helper()
-	f.answers.Lock()
-	defer f.answers.Unlock()
-	before := 0
-	eventually(f.t, fmt.Sprintf("the matches of the arenas %v wait for their bots", arenas), func() bool {
-		held, all := 0, true
-		for _, i := range arenas {
-			running := f.running(i)
-			all = all && len(running) > 0
-			f.mu.Lock()
-			for _, id := range running {
-				held += f.held[id]
-				all = all && f.held[id] > 0
+	eventually(f.t, fmt.Sprintf("all matches of arena %d wait for their bots", i), func() bool {
+		f.answers.Lock()
+		defer f.answers.Unlock()
+		for before, n := 0, 0; n < 10; n++ {
+			held := f.answersTo(i)
+			if held > 0 && held == before { // so no request of a batch is on its way
+				act()
+				return true
 			}
-			f.mu.Unlock()
+			before = held
+			pause(500 * time.Millisecond)
 		}
-		same := held == before // a batch may ask several bots
-		before = held
-		return all && same
+		return false
 	})
-	act()
+}
+
+// answersTo returns how many answers to an arena the bots hold back. If they hold back none
+// in one of its matches, the result is 0.
+func (f *fleet) answersTo(i int) (held int) {
+	assigned := f.shares()[f.member(i)]
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, id := range assigned {
+		if f.held[id] == 0 {
+			return 0
+		}
+		held += f.held[id]
+	}
+	return held
 }
 
 // member returns the id under which an arena takes part.
@@ -327,20 +338,20 @@ func TestProcessesShareTheMatches(t *testing.T) {
 	}
 	dead := f.seats()
 	paused, left := (dead+1)%3, (dead+2)%3
-	var stopped, killed, graceful handover
-	f.whileBotsThink(func() {
+	var stopped, graceful handover
+	f.whileBotsThink(paused, func() {
 		stopped = f.fails(paused, false, func() { f.arenas[paused].arena.signal(syscall.SIGSTOP) })
-		killed = f.fails(dead, false, f.arenas[dead].arena.kill)
-	}, paused, dead)
+	})
 	ended := time.Now()
+	killed := f.fails(dead, false, f.arenas[dead].arena.kill)
 	f.awaitMoved(dead)
 	f.awaitMoved(paused)
 	pause(killedHandover - time.Since(ended))
 	f.arenas[paused].arena.signal(syscall.SIGCONT)
 	f.awaitShare(paused)
-	f.whileBotsThink(func() {
+	f.whileBotsThink(left, func() {
 		graceful = f.fails(left, true, func() { f.arenas[left].arena.signal(syscall.SIGTERM) })
-	}, left)
+	})
 	<-f.arenas[left].arena.exited
 	f.awaitMoved(left)
 	f.requireMoved(killed, killedBeats)
@@ -375,18 +386,10 @@ func TestSoakProcessesShareTheMatches(t *testing.T) {
 	for n := range kills {
 		switch n {
 		case kills / 3:
-			r.hurt(func(i int) {
-				f.awaitShare(i)
-				f.whileBotsThink(func() { f.arenas[i].arena.signal(syscall.SIGSTOP) }, i)
-				pause(20 * time.Second)
-				f.arenas[i].arena.signal(syscall.SIGCONT)
-			})
+			r.hurt(20*time.Second, func(i int) { f.arenas[i].arena.signal(syscall.SIGSTOP) },
+				func(i int) { f.arenas[i].arena.signal(syscall.SIGCONT) })
 		case 2 * kills / 3:
-			r.hurt(func(i int) {
-				f.proxies[i].Set(outage.BlackHoled)
-				pause(25 * time.Second)
-				f.proxies[i].Set(outage.None)
-			})
+			r.hurt(25*time.Second, func(i int) { f.proxies[i].Set(outage.BlackHoled) }, func(i int) { f.proxies[i].Set(outage.None) })
 		}
 		if n%10 == 5 {
 			r.stop()
@@ -475,12 +478,14 @@ func (r *randomFaults) startAfter(i int, delay time.Duration) {
 	})
 }
 
-// hurt calls fault with an arena that plays.
-func (r *randomFaults) hurt(fault func(i int)) {
+// hurt begins a fault of an arena that plays, and ends it after the given time.
+func (r *randomFaults) hurt(d time.Duration, begin, end func(i int)) {
 	i := r.choose()
-	r.fails(i, false, func() {})
+	r.awaitShare(i)
+	r.whileBotsThink(i, func() { r.fails(i, false, func() { begin(i) }) })
 	r.busy.Go(func() {
-		fault(i)
+		pause(d)
+		end(i)
 		r.back <- i
 	})
 }

@@ -29,7 +29,8 @@ type tab struct {
 
 	mu     sync.Mutex
 	faults []string
-	weight float64 // bytes received since the last call of open
+	weight float64                       // bytes received since the last call of open, without those of frames
+	frames map[network.RequestID]float64 // bytes of the frames of matches, by request
 }
 
 // newTab starts a browser. If a program is missing, it skips the test and names the
@@ -76,9 +77,15 @@ func (b *tab) hear(event any) {
 	case *network.EventRequestWillBeSent:
 		if u, err := url.Parse(e.Request.URL); err == nil && u.Scheme != "data" && u.Scheme != "about" && u.Scheme+"://"+u.Host != b.base {
 			b.faults = append(b.faults, "a request to another host: "+e.Request.URL)
+		} else if err == nil && strings.HasSuffix(u.Path, "/frames") {
+			b.frames[e.RequestID] = 0
 		}
 	case *network.EventLoadingFinished:
-		b.weight += e.EncodedDataLength
+		if _, ok := b.frames[e.RequestID]; ok {
+			b.frames[e.RequestID] = e.EncodedDataLength
+		} else {
+			b.weight += e.EncodedDataLength
+		}
 	case *runtime.EventExceptionThrown:
 		b.faults = append(b.faults, "an exception: "+e.ExceptionDetails.Text)
 	case *runtime.EventConsoleAPICalled:
@@ -104,7 +111,7 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 func (b *tab) open(path string) {
 	b.t.Helper()
 	b.mu.Lock()
-	b.weight = 0
+	b.weight, b.frames = 0, map[network.RequestID]float64{}
 	b.mu.Unlock()
 	b.do(chromedp.Navigate(b.base+path), chromedp.WaitReady(chromedp.CSS("main")))
 	b.awaitLoad()
@@ -181,11 +188,15 @@ func (b *tab) complaints(caused ...string) []string {
 	return list
 }
 
-// The method bytes() returns the number of bytes received since the page was opened.
-func (b *tab) bytes() int {
+// The method bytes() returns the number of bytes received since the page was opened, and
+// those of the frames of matches, which the first number does not include.
+func (b *tab) bytes() (page, frames float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return int(b.weight)
+	for _, n := range b.frames {
+		frames += n
+	}
+	return b.weight, frames
 }
 
 // axe returns the script of axe-core, which finds accessibility problems. It skips

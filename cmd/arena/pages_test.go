@@ -4,8 +4,6 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -220,32 +218,15 @@ func TestEveryPageIsSoundInABrowser(t *testing.T) {
 		b.as(768, "light")
 		b.open(p.path)
 		b.awaitBoards()
-		weight, frames := b.bytes(), 0
-		if id := b.value(`document.querySelector(".watch")?.dataset.watch`); id != "" {
-			frames = transferred(t, s.base()+"/matches/"+id+"/frames")
-		}
-		t.Logf("%-16s %6.1f KB, and frames %6.1f KB", p.name, float64(weight-frames)/1024, float64(frames)/1024)
-		require.Less(t, weight-frames, maxWeight, p.path)
+		weight, frames := b.bytes()
+		t.Logf("%-16s %6.1f KB, and frames %6.1f KB", p.name, weight/1024, frames/1024)
+		require.Less(t, weight, float64(maxWeight), p.path)
 		b.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("main details:not([open])").forEach((d) => { d.open = true; d.dataset.opened = "" }); void 0`))
 		b.examine(p.name, judge)
 		require.Empty(t, b.complaints("404"), p.path)
 	}
 	t.Logf("first contentful paint of the ladder, median of 10: %.0f ms", b.firstPaint("/ladder/standard"))
 	s.stop()
-}
-
-// transferred returns the size of a compressed response.
-func transferred(t *testing.T, url string) int {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	require.NoError(t, err)
-	req.Header.Set("Accept-Encoding", "gzip")
-	res, err := http.DefaultClient.Do(req)
-	require.NoError(t, err)
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	require.NoError(t, err)
-	return len(body)
 }
 
 // awaitBoards waits until scripts have drawn the boards.

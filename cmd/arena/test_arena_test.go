@@ -176,8 +176,8 @@ func (s *testArena) settle() *matchHistory {
 	}
 }
 
-// awaitHeads waits until the signed log and the ladder's tree include all events. Soon after
-// a start, both respond with 503.
+// awaitHeads waits until the signed log and the ladder's tree include all events that were
+// in the log at the start. Before that, both respond with 503.
 func (s *testArena) awaitHeads() {
 	s.t.Helper()
 	for _, path := range []string{"/log/standard/head", "/ladder/standard/checkpoint"} {

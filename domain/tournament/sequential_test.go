@@ -86,14 +86,15 @@ func isAbove(errors, of int, limit, deviations float64) bool {
 	return float64(errors)/float64(of) > limit+tolerance
 }
 
+// requireRate requires that a rate is not above its limit. See isAbove.
 func requireRate(t *testing.T, what string, errors, of int, limit, deviations float64) {
 	t.Helper()
 	require.False(t, isAbove(errors, of, limit, deviations), "%s: %d of %d; the limit is %v", what, errors, of, limit)
 }
 
-// simulations returns how many comparisons to simulate for each case, and random numbers
-// for them. A few comparisons use the same numbers each time, because by chance, their
-// rates are far from the true ones too often.
+// simulations returns random numbers, and how many comparisons to simulate for each case.
+// Short and race runs use a fixed seed, because the rates of few comparisons are above the
+// tolerance too often by chance.
 func simulations(t *testing.T) (*rand.Rand, int) {
 	if testing.Short() || raceEnabled {
 		return rand.New(rand.NewPCG(1, 2)), 300

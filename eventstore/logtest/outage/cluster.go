@@ -131,8 +131,8 @@ func (c *Cluster) Calls(i int, s State) int {
 	return c.members[i].calls[s]
 }
 
-// keepLog keeps nodes from copying the shared log until release is called, if the call
-// is an append. Otherwise, the copy could lack an event that is acknowledged later.
+// keepLog makes SetState(Alone) wait until release is called, if the call is an append. So
+// a copy of the shared log has every acknowledged event.
 func (c *Cluster) keepLog(method string) (release func()) {
 	if method != streams.Streams_Append_FullMethodName {
 		return func() {}
