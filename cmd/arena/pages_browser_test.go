@@ -53,7 +53,7 @@ func newTab(t testing.TB) *tab {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	b := &tab{t: t, ctx: ctx}
+	b := &tab{t: t, ctx: ctx, frames: map[network.RequestID]float64{}}
 	require.NoError(t, chromedp.Listen(ctx, b.hear))
 	b.do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error { // no cache, so that each visit transfers as many bytes as a first visit
 		_, err := cdp.Call(ctx, t, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
