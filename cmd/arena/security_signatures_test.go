@@ -43,8 +43,14 @@ func (f *securityArena) fiveMinutesOfSkew(t *testing.T) {
 	for _, c := range []struct {
 		skew   time.Duration
 		status int
-	}{{-240 * time.Second, 200}, {-301 * time.Second, 401}, {290 * time.Second, 200}, {400 * time.Second, 401}} {
-		key.do("GET", "/me", nil, key.resigned(stampIn(c.skew), "GET", "/me", "")).is(c.status)
+	}{{-290 * time.Second, 200}, {-301 * time.Second, 401}, {290 * time.Second, 200}, {330 * time.Second, 401}} {
+		answer, took := (*reply)(nil), time.Hour
+		for took > 5*time.Second { // after a slow call, the skew was different
+			begun := time.Now()
+			answer = key.do("GET", "/me", nil, key.resigned(stampIn(c.skew), "GET", "/me", ""))
+			took = time.Since(begun)
+		}
+		answer.is(c.status)
 	}
 }
 
