@@ -338,7 +338,7 @@ func TestProcessesShareTheMatches(t *testing.T) {
 	}
 	dead := f.seats()
 	paused, left := (dead+1)%3, (dead+2)%3
-	var stopped, graceful handover
+	var stopped handover
 	f.whileBotsThink(paused, func() {
 		stopped = f.fails(paused, false, func() { f.arenas[paused].arena.signal(syscall.SIGSTOP) })
 	})
@@ -349,9 +349,8 @@ func TestProcessesShareTheMatches(t *testing.T) {
 	pause(killedHandover - time.Since(ended))
 	f.arenas[paused].arena.signal(syscall.SIGCONT)
 	f.awaitShare(paused)
-	f.whileBotsThink(left, func() {
-		graceful = f.fails(left, true, func() { f.arenas[left].arena.signal(syscall.SIGTERM) })
-	})
+	f.whileBotsThink(left, func() {}) // so its matches are not at their ends
+	graceful := f.fails(left, true, func() { f.arenas[left].arena.signal(syscall.SIGTERM) })
 	<-f.arenas[left].arena.exited
 	f.awaitMoved(left)
 	f.requireMoved(killed, killedBeats)
@@ -386,10 +385,13 @@ func TestSoakProcessesShareTheMatches(t *testing.T) {
 	for n := range kills {
 		switch n {
 		case kills / 3:
-			r.hurt(20*time.Second, func(i int) { f.arenas[i].arena.signal(syscall.SIGSTOP) },
-				func(i int) { f.arenas[i].arena.signal(syscall.SIGCONT) })
+			r.hurt(20*time.Second, func(i int) {
+				r.awaitShare(i)
+				r.whileBotsThink(i, func() { r.fails(i, false, func() { f.arenas[i].arena.signal(syscall.SIGSTOP) }) })
+			}, func(i int) { f.arenas[i].arena.signal(syscall.SIGCONT) })
 		case 2 * kills / 3:
-			r.hurt(25*time.Second, func(i int) { f.proxies[i].Set(outage.BlackHoled) }, func(i int) { f.proxies[i].Set(outage.None) })
+			r.hurt(25*time.Second, func(i int) { r.fails(i, false, func() { f.proxies[i].Set(outage.BlackHoled) }) },
+				func(i int) { f.proxies[i].Set(outage.None) })
 		}
 		if n%10 == 5 {
 			r.stop()
@@ -478,11 +480,11 @@ func (r *randomFaults) startAfter(i int, delay time.Duration) {
 	})
 }
 
-// hurt begins a fault of an arena that plays, and ends it after the given time.
+// hurt calls begin for an arena that plays, and end after the given time. The function begin
+// must record the fault.
 func (r *randomFaults) hurt(d time.Duration, begin, end func(i int)) {
 	i := r.choose()
-	r.awaitShare(i)
-	r.whileBotsThink(i, func() { r.fails(i, false, func() { begin(i) }) })
+	begin(i)
 	r.busy.Go(func() {
 		pause(d)
 		end(i)
