@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,9 +20,12 @@ import (
 	"hexarena/projections/matches"
 )
 
-// maxWeight is the maximum number of bytes that a page may transfer, without the frames of
-// its match. Their size depends on the length of the match.
-const maxWeight = 110 << 10
+// These are the maximum numbers of bytes that a page may transfer: without the frames of its
+// match, and for each frame. The second one is usually between 55 and 70.
+const (
+	maxWeight      = 110 << 10
+	maxFrameWeight = 90
+)
 
 // The variable hostile is a bot name of the maximum length. It contains things that
 // often break pages: markup, emoji and a long word.
@@ -221,6 +225,9 @@ func TestEveryPageIsSoundInABrowser(t *testing.T) {
 		weight, frames := b.bytes()
 		t.Logf("%-16s %6.1f KB, and frames %6.1f KB", p.name, weight/1024, frames/1024)
 		require.Less(t, weight, float64(maxWeight), p.path)
+		if last, err := strconv.Atoi(b.value(`document.querySelector(".watch [data-range]")?.max`)); err == nil {
+			require.Less(t, frames/float64(last+1), float64(maxFrameWeight), p.path)
+		}
 		b.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("main details:not([open])").forEach((d) => { d.open = true; d.dataset.opened = "" }); void 0`))
 		b.examine(p.name, judge)
 		require.Empty(t, b.complaints("404"), p.path)
