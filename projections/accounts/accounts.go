@@ -269,12 +269,12 @@ func (a *Accounts) state(e *entry) (owner.Account, eventstore.Revision) {
 }
 
 // The method fresh() returns the cached account, and reports whether the account is at
-// most Stale old. The account is fresh if it was current at some time since Run began
+// most Stale old. The account is fresh if it was current at some time after Run began
 // to follow the log, and if Run is at most Stale behind the log.
 func (a *Accounts) fresh(e *entry, now time.Time) (owner.Account, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	followed := !a.followed.from.IsZero() && !e.current.Before(a.followed.from) && now.Sub(a.followed.until) <= Stale
+	followed := !a.followed.from.IsZero() && e.current.After(a.followed.from) && now.Sub(a.followed.until) <= Stale
 	return e.account, followed && e.next >= e.stored
 }
 

@@ -134,14 +134,15 @@ func signUp(t require.TestingT, a *Accounts, ownerID string) {
 	change(t, a, ownerID, owner.SignedUp{OwnerID: ownerID, AddressHash: "h"})
 }
 
-// The function running() starts Run in the synctest bubble and waits for its first
-// probe. Run continues until the test ends.
+// The function running() starts Run in the synctest bubble and waits until shortly after
+// its first probe. Run continues until the test ends.
 func running(t *testing.T, a *Accounts) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); a.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done })
 	synctest.Wait()
+	pass(time.Nanosecond)
 }
 
 func pass(d time.Duration) {
@@ -216,6 +217,19 @@ func TestAccountCachedBeforeRunIsReadOnce(t *testing.T) {
 		running(t, a)
 		require.Equal(t, 1, log.counted(func() { require.Equal(t, "countess", load(t, a, "ada").Handle) }))
 		require.Zero(t, log.counted(func() { load(t, a, "ada") }))
+	})
+}
+
+// A clock may show the same time for an own change, a peer's change, and the moment at which
+// Run begins to follow the log.
+func TestAccountOfTheMomentAtWhichRunBeginsIsNotFresh(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := newLog()
+		a, peer := New(log), New(log)
+		signUp(t, a, "ada")
+		change(t, peer, "ada", owner.HandleChosen{Handle: "countess"})
+		running(t, a)
+		require.Equal(t, "countess", load(t, a, "ada").Handle)
 	})
 }
 
