@@ -34,8 +34,12 @@ var (
 // log loses events or another process takes the match. If playing the match fails for a
 // different reason, for example because this process lacks the seed key, or if Stop is
 // called, the referee forgets the order. But if the abort is already in the match's
-// stream, the next task voids the match. Only the first order for a match has an effect;
-// later calls wait for the outcome of the first one.
+// stream, or Play is called before the failed task has ended, the next task voids the
+// match. Only the first order for a match has an effect; later calls wait for the outcome
+// of the first one.
+//
+// If the match is voided for its beacon just when the order comes, Abort may report that the
+// order was carried out.
 //
 // If the log has lost the seating of the match, the error is ladder.ErrUnknownMatch. If
 // another table has got the id of the match since, that table is aborted.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"hexarena/domain/beacon"
+	"hexarena/domain/ladder"
 	"hexarena/domain/match"
 	"hexarena/domain/seed"
 	"hexarena/eventstore"
@@ -187,6 +188,24 @@ func TestAbortDuringTheWaitForTheRound(t *testing.T) {
 		require.Equal(t, []string{match.Operator}, f.ladder.voided)
 		require.Empty(t, f.events())
 		require.Equal(t, 3, f.closedLines())
+	})
+}
+
+// An order that comes just after the match was voided for its beacon has no effect.
+func TestAbortAfterTheBeaconVoidedTheMatch(t *testing.T) {
+	withBeacon(t, func(f *fixture, b *fakeBeacon) {
+		wait := make(chan struct{})
+		f.bots[0].greet = func(l *fakeLine) { l.closing = func() { <-wait } }
+		r := f.awaitMissingRound(b, "player")
+		<-time.After(time.Hour)
+		require.Equal(t, []string{ladder.WhyBeacon}, f.ladder.voided)
+		require.True(t, r.Playing(testMatch), "a line is not closed yet")
+		aborted := make(chan error)
+		go func() { aborted <- r.Abort(f.t.Context(), f.seating(), order) }()
+		synctest.Wait()
+		close(wait)
+		require.ErrorIs(t, <-aborted, ErrOver)
+		require.Equal(t, []string{ladder.WhyBeacon}, f.ladder.voided)
 	})
 }
 

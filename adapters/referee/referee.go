@@ -158,7 +158,7 @@ type task struct {
 	giveOrder context.CancelCauseFunc // aborts the match; only the first Order has an effect
 
 	// Referee.mu guards these fields.
-	stopping bool           // whether the task has been told to stop, or has failed
+	stopping bool           // whether the task has been told to stop, or has failed while it played
 	again    bool           // whether another task resumes the match once this one has ended
 	seating  ladder.Seating // what the next task plays; after a loss of events, this may be another table
 
@@ -183,8 +183,8 @@ func New(o Options) *Referee {
 
 // Play starts or resumes a match in the background, and returns immediately. It does
 // nothing if the match is already being played, or if Stop has been called. If the match
-// is just being stopped, Play resumes it afterward. Play logs failures; a later call may
-// succeed.
+// is just being stopped, or its play has failed but not ended yet, Play resumes it
+// afterward. Play logs failures; a later call may succeed.
 func (r *Referee) Play(s ladder.Seating) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -192,7 +192,7 @@ func (r *Referee) Play(s ladder.Seating) {
 }
 
 // PlayOut is like Play, but returns once the match is over. If ctx ends first, PlayOut
-// stops the match and returns an error.
+// stops the match, unless it has an order to abort it, and returns an error.
 func (r *Referee) PlayOut(ctx context.Context, s ladder.Seating) error {
 	r.mu.Lock()
 	t := r.begin(s, nil)
@@ -209,9 +209,9 @@ func (r *Referee) PlayOut(ctx context.Context, s ladder.Seating) error {
 }
 
 // begin returns the task of a match. If the match has no task, begin starts one. If the
-// task is just being stopped, another task resumes the match afterward. If o is not nil,
-// the task, or the one that resumes the match, aborts the match. After Stop, begin returns
-// nil instead of starting a task. The caller must hold r.mu.
+// task is just being stopped or left, another task resumes the match afterward. If o is not
+// nil, the task, or the one that resumes the match, aborts the match. After Stop, begin
+// returns nil instead of starting a task. The caller must hold r.mu.
 func (r *Referee) begin(s ladder.Seating, o *Order) *task {
 	t, found := r.running[s.MatchID]
 	switch {
@@ -261,7 +261,7 @@ func (t *task) stop() {
 }
 
 // leave notes that a task has failed, although it still closes the lines and stores details.
-// An order that comes from now on goes to another task.
+// A call to Play or Abort that comes from now on begins another task.
 func (r *Referee) leave(t *task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -429,6 +429,7 @@ type fakeLine struct {
 	bot     *fakeBot
 	receive func([]byte, string)
 	sending func(ctx context.Context) error // replaces Send
+	closing func()                          // if not nil, Close calls it first
 	fault   *match.Fault
 
 	reading sync.Mutex // allows only one call to receive at a time
@@ -488,6 +489,9 @@ func (l *fakeLine) Drain(context.Context) {
 }
 
 func (l *fakeLine) Close() {
+	if l.closing != nil {
+		l.closing()
+	}
 	l.reading.Lock()
 	defer l.reading.Unlock()
 	l.mu.Lock()
