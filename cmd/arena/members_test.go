@@ -53,6 +53,8 @@ type fleet struct {
 	think   atomic.Int64 // how long the bots take for each answer, in nanoseconds
 
 	answers sync.RWMutex // while it is locked, the bots hold back their answers
+	kept    string       // the match whose bots hold back their answers until keep is closed; guarded by answers
+	keep    chan struct{}
 
 	mu       sync.Mutex
 	upgrades map[string][]time.Time // by match
@@ -116,8 +118,20 @@ func (f *fleet) awaitTurn(matchID string) {
 	}
 	count(1)
 	f.answers.RLock()
-	defer f.answers.RUnlock()
+	kept, keep := f.kept, f.keep
+	f.answers.RUnlock()
+	if matchID == kept {
+		<-keep
+	}
 	count(-1)
+}
+
+// keepMatch keeps a match of an arena from ending: its bots hold back their answers until
+// release is called. Only whileBotsThink may call it.
+func (f *fleet) keepMatch(i int) (release func()) {
+	keep := make(chan struct{})
+	f.kept, f.keep = f.shares()[f.member(i)][0], keep
+	return func() { close(keep) }
 }
 
 // whileBotsThink calls act while every match of an arena waits for its bots, so the arena
@@ -129,9 +143,10 @@ func (f *fleet) whileBotsThink(i int, act func()) {
 	eventually(f.t, fmt.Sprintf("all matches of arena %d wait for their bots", i), func() bool {
 		f.answers.Lock()
 		defer f.answers.Unlock()
-		for before, n := 0, 0; n < 10; n++ {
+		before := 0
+		for began := time.Now(); time.Since(began) < 5*time.Second; {
 			held := f.answersTo(i)
-			if held > 0 && held == before { // so no request of a batch is on its way
+			if held > 0 && held == before { // so most likely, no request of a batch is on its way
 				act()
 				return true
 			}
@@ -349,9 +364,11 @@ func TestProcessesShareTheMatches(t *testing.T) {
 	pause(killedHandover - time.Since(ended))
 	f.arenas[paused].arena.signal(syscall.SIGCONT)
 	f.awaitShare(paused)
-	f.whileBotsThink(left, func() {}) // so its matches are not at their ends
+	var release func() // of a match that cannot end before the arena stops
+	f.whileBotsThink(left, func() { release = f.keepMatch(left) })
 	graceful := f.fails(left, true, func() { f.arenas[left].arena.signal(syscall.SIGTERM) })
 	<-f.arenas[left].arena.exited
+	release()
 	f.awaitMoved(left)
 	f.requireMoved(killed, killedBeats)
 	f.requireMoved(stopped, killedBeats)
