@@ -10,9 +10,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/domain/match"
 	"hexarena/projections/matches"
 )
 
@@ -75,13 +77,21 @@ func TestViewerSeesEveryFrameThroughKills(t *testing.T) {
 	f := &eventTrigger{}
 	s := newTestArena(t, quick...)
 	s.start()
-	s.join(goodPlayers(t, 4, f)...)
+	players := goodPlayers(t, 4, f)
+	for _, p := range players { // so the match outlasts the kills
+		p.hold = func(*match.Request) { pause(10 * time.Millisecond) }
+	}
+	s.join(players...)
 	id := s.awaitRunning().ID
 	v := &viewer{}
 	watching := func() (ended chan error, opened chan struct{}) {
 		ended, opened = make(chan error, 1), make(chan struct{})
 		url := s.base() + "/live/" + id + "/stream"
-		go func() { ended <- v.watch(t.Context(), url, func() { close(opened) }) }()
+		go func() {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			ended <- v.watch(ctx, url, func() { close(opened) })
+		}()
 		return ended, opened
 	}
 	for range 2 {

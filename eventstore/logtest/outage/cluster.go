@@ -132,7 +132,7 @@ func (c *Cluster) Calls(i int, s State) int {
 }
 
 // keepLog makes SetState(Alone) wait until release is called, if the call is an append. So
-// a copy of the shared log has every acknowledged event.
+// the copy of the shared log that SetState makes has every acknowledged event.
 func (c *Cluster) keepLog(method string) (release func()) {
 	if method != streams.Streams_Append_FullMethodName {
 		return func() {}
