@@ -34,9 +34,9 @@ var (
 // log loses events or another process takes the match. If playing the match fails for a
 // different reason, for example because this process lacks the seed key, or if Stop is
 // called, the referee forgets the order. But if the abort is already in the match's
-// stream, or Play is called before the failed task has ended, the next task voids the
-// match. Only the first order for a match has an effect; later calls wait for the outcome
-// of the first one.
+// stream, the next task voids the match. If Play or Abort is called after a running match
+// has failed, but before its task has ended, the next task gets the order. Only the first
+// order for a match has an effect; later calls wait for the outcome of the first one.
 //
 // If the match is voided for its beacon just when the order comes, Abort may report that the
 // order was carried out.

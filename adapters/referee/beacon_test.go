@@ -3,6 +3,7 @@ package referee
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -191,19 +192,23 @@ func TestAbortDuringTheWaitForTheRound(t *testing.T) {
 	})
 }
 
-// An order that comes just after the match was voided for its beacon has no effect.
+// If an order comes after the ladder has voided the match for its beacon, but before the
+// task has ended, Abort returns ErrOver.
 func TestAbortAfterTheBeaconVoidedTheMatch(t *testing.T) {
 	withBeacon(t, func(f *fixture, b *fakeBeacon) {
 		wait := make(chan struct{})
+		release := sync.OnceFunc(func() { close(wait) })
+		defer release() // so the task also ends if the test fails
 		f.bots[0].greet = func(l *fakeLine) { l.closing = func() { <-wait } }
 		r := f.awaitMissingRound(b, "player")
 		<-time.After(time.Hour)
-		require.Equal(t, []string{ladder.WhyBeacon}, f.ladder.voided)
+		ended, _ := f.ladder.Finished(t.Context(), testMatch)
+		require.True(t, ended)
 		require.True(t, r.Playing(testMatch), "a line is not closed yet")
 		aborted := make(chan error)
 		go func() { aborted <- r.Abort(f.t.Context(), f.seating(), order) }()
 		synctest.Wait()
-		close(wait)
+		release()
 		require.ErrorIs(t, <-aborted, ErrOver)
 		require.Equal(t, []string{ladder.WhyBeacon}, f.ladder.voided)
 	})

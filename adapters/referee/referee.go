@@ -183,8 +183,8 @@ func New(o Options) *Referee {
 
 // Play starts or resumes a match in the background, and returns immediately. It does
 // nothing if the match is already being played, or if Stop has been called. If the match
-// is just being stopped, or its play has failed but not ended yet, Play resumes it
-// afterward. Play logs failures; a later call may succeed.
+// is just being stopped, or its task has failed but has not ended yet, Play resumes the
+// match afterward. Play logs failures; a later call may succeed.
 func (r *Referee) Play(s ladder.Seating) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -192,7 +192,8 @@ func (r *Referee) Play(s ladder.Seating) {
 }
 
 // PlayOut is like Play, but returns once the match is over. If ctx ends first, PlayOut
-// stops the match, unless it has an order to abort it, and returns an error.
+// stops the match, waits until it has stopped, and returns an error. But if an operator has
+// ordered an abort, PlayOut waits for the outcome of the abort, even after ctx has ended.
 func (r *Referee) PlayOut(ctx context.Context, s ladder.Seating) error {
 	r.mu.Lock()
 	t := r.begin(s, nil)
@@ -209,7 +210,7 @@ func (r *Referee) PlayOut(ctx context.Context, s ladder.Seating) error {
 }
 
 // begin returns the task of a match. If the match has no task, begin starts one. If the
-// task is just being stopped or left, another task resumes the match afterward. If o is not
+// task is stopping, or has failed, another task resumes the match afterward. If o is not
 // nil, the task, or the one that resumes the match, aborts the match. After Stop, begin
 // returns nil instead of starting a task. The caller must hold r.mu.
 func (r *Referee) begin(s ladder.Seating, o *Order) *task {
@@ -261,7 +262,8 @@ func (t *task) stop() {
 }
 
 // leave notes that a task has failed, although it still closes the lines and stores details.
-// A call to Play or Abort that comes from now on begins another task.
+// If Play, PlayOut or Abort is called from now on, another task resumes the match once this
+// one has ended.
 func (r *Referee) leave(t *task) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

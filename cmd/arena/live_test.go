@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -78,8 +79,10 @@ func TestViewerSeesEveryFrameThroughKills(t *testing.T) {
 	s := newTestArena(t, quick...)
 	s.start()
 	players := goodPlayers(t, 4, f)
-	for _, p := range players { // so the match outlasts the kills
-		p.hold = func(*match.Request) { pause(10 * time.Millisecond) }
+	var think atomic.Int64                     // how long the bots take for each answer, in nanoseconds
+	think.Store(int64(100 * time.Millisecond)) // so the match outlasts the kills
+	for _, p := range players {
+		p.hold = func(*match.Request) { pause(time.Duration(think.Load())) }
 	}
 	s.join(players...)
 	id := s.awaitRunning().ID
@@ -111,6 +114,7 @@ func TestViewerSeesEveryFrameThroughKills(t *testing.T) {
 	s.stop()
 	require.ErrorIs(t, <-ended, io.EOF, "a stop ends streams properly")
 	require.Empty(t, v.end, "the match is not over")
+	think.Store(0)
 	s.start()
 	for v.end == "" {
 		ended, _ := watching()

@@ -53,8 +53,11 @@ type fleet struct {
 	think   atomic.Int64 // how long the bots take for each answer, in nanoseconds
 
 	answers sync.RWMutex // while it is locked, the bots hold back their answers
-	kept    string       // the match whose bots hold back their answers until keep is closed; guarded by answers
-	keep    chan struct{}
+
+	// These fields may be written while answers is locked. The bots of the match kept hold
+	// back their answers until keep is closed.
+	kept string
+	keep chan struct{}
 
 	mu       sync.Mutex
 	upgrades map[string][]time.Time // by match
@@ -118,19 +121,23 @@ func (f *fleet) awaitTurn(matchID string) {
 	}
 	count(1)
 	f.answers.RLock()
-	kept, keep := f.kept, f.keep
-	f.answers.RUnlock()
-	if matchID == kept {
-		<-keep
+	if matchID != f.kept {
+		defer f.answers.RUnlock()
+		count(-1) // before the lock is released, so that whileBotsThink does not count this answer
+		return
 	}
+	keep := f.keep
+	f.answers.RUnlock()
+	<-keep
 	count(-1)
 }
 
 // keepMatch keeps a match of an arena from ending: its bots hold back their answers until
-// release is called. Only whileBotsThink may call it.
+// release is called. Call it only in the function act of whileBotsThink, which locks answers.
 func (f *fleet) keepMatch(i int) (release func()) {
-	keep := make(chan struct{})
-	f.kept, f.keep = f.shares()[f.member(i)][0], keep
+	assigned, keep := f.shares()[f.member(i)], make(chan struct{})
+	require.NotEmpty(f.t, assigned)
+	f.kept, f.keep = assigned[0], keep
 	return func() { close(keep) }
 }
 
@@ -364,7 +371,7 @@ func TestProcessesShareTheMatches(t *testing.T) {
 	pause(killedHandover - time.Since(ended))
 	f.arenas[paused].arena.signal(syscall.SIGCONT)
 	f.awaitShare(paused)
-	var release func() // of a match that cannot end before the arena stops
+	var release func() // lets the bots of the kept match answer again
 	f.whileBotsThink(left, func() { release = f.keepMatch(left) })
 	graceful := f.fails(left, true, func() { f.arenas[left].arena.signal(syscall.SIGTERM) })
 	<-f.arenas[left].arena.exited

@@ -21,8 +21,8 @@ import (
 )
 
 // These are the maximum numbers of bytes that a page may transfer: without the frames of its
-// match, and for each frame of the match. A frame usually has 59 to 65 bytes, and some pages
-// do not load all of them.
+// match, and for each frame of the match. A frame usually takes 59 to 65 bytes. Some pages do
+// not load all frames.
 const (
 	maxWeight      = 110 << 10
 	maxFrameWeight = 90

@@ -134,8 +134,9 @@ func signUp(t require.TestingT, a *Accounts, ownerID string) {
 	change(t, a, ownerID, owner.SignedUp{OwnerID: ownerID, AddressHash: "h"})
 }
 
-// The function running() starts Run in the synctest bubble and waits until shortly after
-// its first probe. Run continues until the test ends.
+// The function running() starts Run in the synctest bubble. It returns 1 ns after Run's
+// first probe, so accounts that are loaded from then on are fresh. Run continues until the
+// test ends.
 func running(t *testing.T, a *Accounts) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -220,8 +221,8 @@ func TestAccountCachedBeforeRunIsReadOnce(t *testing.T) {
 	})
 }
 
-// A clock may show the same time for an own change, a peer's change, and the moment at which
-// Run begins to follow the log.
+// A clock may show the same time for this process's change, a peer's later change, and the
+// moment at which Run begins to follow the log. Load must then read the log.
 func TestAccountOfTheMomentAtWhichRunBeginsIsNotFresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newLog()
