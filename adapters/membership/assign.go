@@ -265,7 +265,7 @@ func (m *Members) storeAssignments(ctx context.Context, expected eventstore.Expe
 	if err != nil {
 		return fmt.Errorf("append to %s: %w", arena.AssignmentsStream, err)
 	}
-	return m.apply(eventstore.Recorded{Event: encoded, Stream: arena.AssignmentsStream, Revision: appended.Revision})
+	return m.apply(eventstore.Recorded{Event: encoded, Stream: arena.AssignmentsStream, Revision: appended.Revision}, false)
 }
 
 // keepMatches stores the newest assignments again if this process has matches.

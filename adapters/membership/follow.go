@@ -57,7 +57,7 @@ func (m *Members) subscribe(ctx context.Context) error {
 		if message.Event == nil {
 			continue
 		}
-		if err := m.apply(*message.Event); err != nil {
+		if err := m.apply(*message.Event, true); err != nil {
 			m.o.Logger.Error("skipping an event of another member; upgrade this process", "error", err)
 		}
 	}
@@ -76,7 +76,7 @@ func (m *Members) readAssignments(ctx context.Context) error {
 	if err != nil || !found {
 		return err
 	}
-	return m.apply(r)
+	return m.apply(r, false)
 }
 
 // readMembers reads the last heartbeats of the members that have matches. A member that
@@ -123,12 +123,13 @@ func (m *Members) readMember(ctx context.Context, id string) error {
 	if err != nil || !found {
 		return err
 	}
-	return m.apply(r)
+	return m.apply(r, false)
 }
 
-// apply folds an event of a member or an assignment. An event that is not new changes
-// nothing. So a member that is gone stays gone until it sends another heartbeat.
-func (m *Members) apply(r eventstore.Recorded) error {
+// apply folds an event of a member or an assignment. live says whether it has come through
+// the subscription. An event that is not new changes nothing. So a member that is gone stays
+// gone until it sends another heartbeat.
+func (m *Members) apply(r eventstore.Recorded, live bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if r.Stream == arena.AssignmentsStream {
@@ -153,7 +154,7 @@ func (m *Members) apply(r eventstore.Recorded) error {
 		m.applyLeft(seen)
 	default:
 		m.heard[seen.Member] = r
-		m.applySeen(seen)
+		m.applySeen(seen, live)
 	}
 	return nil
 }
@@ -164,14 +165,14 @@ func known(newest, r eventstore.Recorded) bool {
 	return newest.Type != "" && (r.Revision < newest.Revision || r.ID == newest.ID)
 }
 
-func (m *Members) applySeen(seen arena.Member) {
+func (m *Members) applySeen(seen arena.Member, live bool) {
 	before := m.others[seen.Member]
 	now := time.Now()
 	since := now
 	if before != nil && before.Start == seen.Start {
 		since = before.since
 	}
-	m.others[seen.Member] = &member{MemberSeen: seen.MemberSeen, since: since, at: now}
+	m.others[seen.Member] = &member{MemberSeen: seen.MemberSeen, since: since, at: now, live: live || before != nil && before.live}
 	if before == nil {
 		m.o.Logger.Info("a member is here", "member", seen.Member, "host", seen.Host, "maxMatches", seen.MaxMatches)
 	}

@@ -128,6 +128,7 @@ type member struct {
 	arena.MemberSeen
 	since time.Time // when the first heartbeat of this start arrived
 	at    time.Time // when its last heartbeat arrived, or later
+	live  bool      // whether a heartbeat has come through the subscription, and was not only read
 }
 
 // twin is another process with the id of this process, for example because the data folder
@@ -184,14 +185,20 @@ func (m *Members) List() (list []Known) {
 	return list
 }
 
-// alive returns the members that are not gone, in no particular order. The caller must
-// hold m.mu.
+// alive returns the members that are not gone, in no particular order. A member whose last
+// heartbeat was only read keeps its matches, but counts as full: it may have died before this
+// process started. If it got matches, a process that considers it gone would move them away,
+// and this process would perhaps move them back. The caller must hold m.mu.
 func (m *Members) alive() (list []arena.MemberSeen) {
 	if !m.left {
 		list = append(list, m.myself())
 	}
 	for _, other := range m.others {
-		list = append(list, other.MemberSeen)
+		seen := other.MemberSeen
+		if !other.live {
+			seen.MaxMatches = 0
+		}
+		list = append(list, seen)
 	}
 	return list
 }

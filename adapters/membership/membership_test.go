@@ -130,6 +130,43 @@ func TestMatchesOfADeadProcessContinue(t *testing.T) {
 	}
 }
 
+// Two processes may disagree for some seconds about who is gone. They must not move matches
+// back and forth. Here, one process was cut off from the log, so the other one considers it
+// gone until it stores a heartbeat. The other one started after the death of a third process,
+// but reads its last heartbeat, because it has matches.
+func TestProcessesDisagreeAboutWhoIsGone(t *testing.T) {
+	for name, seats := range map[string]bool{"it seats": true, "it does not seat": false} {
+		t.Run(name, func(t *testing.T) {
+			withFixture(t, func(f *fixture) {
+				back, dead := f.start("back", 10), f.start("dead", 10)
+				dead.stop()
+				later(20 * time.Second)
+				other := f.start("other", 10)
+				later(10 * time.Second)
+				if seats {
+					back.seats(1)
+				}
+				back.log.away.Store(true)
+				later(20 * time.Second)
+				require.Contains(t, back.lines.String(), `gone" member=dead`)
+				require.Contains(t, other.lines.String(), `gone" member=back`)
+
+				f.seat("x", "y")
+				encoded, err := eventstore.Encode(arena.MatchesAssigned{Generation: 1, Shares: []arena.Share{{Member: "dead", Matches: []string{"x", "y"}}}}, eventstore.Metadata{At: time.Now()})
+				require.NoError(t, err)
+				_, err = f.log.Append(t.Context(), arena.AssignmentsStream, eventstore.Any, encoded)
+				require.NoError(t, err)
+				settle()
+				require.Contains(t, other.lines.String(), `here" member=dead`)
+				back.log.away.Store(false)
+				later(10 * time.Second)
+				require.ElementsMatch(t, []string{"x", "y"}, append(back.Matches(), other.Matches()...))
+				require.LessOrEqual(t, f.stored("MatchesAssigned"), 3)
+			})
+		})
+	}
+}
+
 // The process that seats dies. The others continue its matches although nobody seats. They
 // leave a new match to the next process that seats.
 func TestMatchesMoveWhileNobodySeats(t *testing.T) {

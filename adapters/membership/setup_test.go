@@ -190,10 +190,11 @@ func (p *process) mayCallBots() bool { return p.Gate() == nil }
 // connection is the connection of one process to the log.
 type connection struct {
 	eventstore.Log
-	away   atomic.Bool // calls fail, and subscriptions wait
-	silent atomic.Bool // subscriptions that exist now deliver nothing anymore
-	frozen atomic.Pointer[chan struct{}]
-	assign atomic.Pointer[func()] // called before the next append of assignments
+	away    atomic.Bool // calls fail, and subscriptions wait
+	silent  atomic.Bool // subscriptions that exist now deliver nothing anymore
+	frozen  atomic.Pointer[chan struct{}]
+	assign  atomic.Pointer[func()] // called before the next append of assignments
+	assigns atomic.Int64           // how often the process has assigned matches
 }
 
 func (c *connection) beforeAssign(f func()) { c.assign.Store(&f) }
@@ -224,6 +225,9 @@ func (c *connection) Append(ctx context.Context, id eventstore.StreamID, expecte
 		return eventstore.Appended{}, err
 	}
 	if id == arena.AssignmentsStream {
+		if c.assigns.Add(1) > 1000 {
+			panic("two processes endlessly replace each other's assignments")
+		}
 		if f := c.assign.Swap(nil); f != nil {
 			(*f)()
 		}
