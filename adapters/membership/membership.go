@@ -128,7 +128,7 @@ type member struct {
 	arena.MemberSeen
 	since time.Time // when the first heartbeat of this start arrived
 	at    time.Time // when its last heartbeat arrived, or later
-	live  bool      // whether a heartbeat has come through the subscription, and was not only read
+	live  bool      // whether one of its heartbeats has come through the subscription
 }
 
 // twin is another process with the id of this process, for example because the data folder
@@ -185,9 +185,9 @@ func (m *Members) List() (list []Known) {
 	return list
 }
 
-// alive returns the members that are not gone, in no particular order. A member whose last
-// heartbeat was only read keeps its matches, but counts as full: it may have died before this
-// process started. If it got matches, a process that considers it gone would move them away,
+// alive returns the members that are not gone, in no particular order. A member whose
+// heartbeats were only read keeps its matches, but counts as full: it may have died before
+// this process started. If it got matches, a process that considers it gone would move them away,
 // and this process would perhaps move them back. The caller must hold m.mu.
 func (m *Members) alive() (list []arena.MemberSeen) {
 	if !m.left {
