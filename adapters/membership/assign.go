@@ -182,9 +182,10 @@ func (m *Members) tryToDivide(ctx context.Context, lease func(before arena.Assig
 	if err != nil {
 		return err
 	}
+	waits := m.mustHear()
 	var unfinished []arena.Unfinished
 	for _, s := range seatings {
-		if before.MemberOf(s.MatchID) != "" || !holdsBack(s) {
+		if before.MemberOf(s.MatchID) != "" || !waits && !holdsBack(s) {
 			unfinished = append(unfinished, arena.Unfinished{ID: s.MatchID, SeedKey: s.SeedKey})
 		}
 	}
@@ -204,6 +205,23 @@ func (m *Members) tryToDivide(ctx context.Context, lease func(before arena.Assig
 		return nil
 	}
 	return m.storeAssignments(ctx, expected, events[0])
+}
+
+// mustHear reports whether matches that are not assigned yet must wait for a heartbeat of
+// another member, which comes within 5 s: this process cannot start matches itself, and it
+// has only read the heartbeats of a member that perhaps can.
+func (m *Members) mustHear() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.o.MaxMatches() > 0 {
+		return false
+	}
+	for _, other := range m.others {
+		if !other.live {
+			return true
+		}
+	}
+	return false
 }
 
 // confirmGone reads the last event of each member that has unfinished matches, but that

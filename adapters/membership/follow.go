@@ -176,7 +176,7 @@ func (m *Members) applySeen(seen arena.Member, live bool) {
 	if before == nil {
 		m.o.Logger.Info("a member is here", "member", seen.Member, "host", seen.Host, "maxMatches", seen.MaxMatches)
 	}
-	if before == nil || !slices.Equal(before.SeedKeys, seen.SeedKeys) {
+	if before == nil || live && !before.live || !slices.Equal(before.SeedKeys, seen.SeedKeys) {
 		m.membersChanged() // perhaps it can play matches that nobody could play before
 	}
 }

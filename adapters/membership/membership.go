@@ -186,9 +186,10 @@ func (m *Members) List() (list []Known) {
 }
 
 // alive returns the members that are not gone, in no particular order. A member whose
-// heartbeats were only read keeps its matches, but counts as full: it may have died before
-// this process started. If it got matches, a process that considers it gone would move them away,
-// and this process would perhaps move them back. The caller must hold m.mu.
+// heartbeats were only read keeps its matches, but is the last choice for others: it may have
+// died before this process started. If it got matches, a process that considers it gone would
+// move them away, and this process would perhaps move them back (docs/adr/0059-a-member-is-the-last-choice-until-it-is-heard.md).
+// The caller must hold m.mu.
 func (m *Members) alive() (list []arena.MemberSeen) {
 	if !m.left {
 		list = append(list, m.myself())
@@ -196,7 +197,7 @@ func (m *Members) alive() (list []arena.MemberSeen) {
 	for _, other := range m.others {
 		seen := other.MemberSeen
 		if !other.live {
-			seen.MaxMatches = 0
+			seen.MaxMatches = -1 << 30 // less free capacity than any member that was heard
 		}
 		list = append(list, seen)
 	}

@@ -2,6 +2,7 @@ package membership_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -135,13 +136,14 @@ func TestMatchesOfADeadProcessContinue(t *testing.T) {
 // gone until it stores a heartbeat. The other one started after the death of a third process,
 // but reads its last heartbeat, because it has matches.
 func TestProcessesDisagreeAboutWhoIsGone(t *testing.T) {
-	for name, seats := range map[string]bool{"it seats": true, "it does not seat": false} {
-		t.Run(name, func(t *testing.T) {
+	for n := range 8 {
+		seats, most := n%2 == 0, []int{0, 1, 2, 10}[n/2]
+		t.Run(fmt.Sprintf("seats %t, capacity %d", seats, most), func(t *testing.T) {
 			withFixture(t, func(f *fixture) {
-				back, dead := f.start("back", 10), f.start("dead", 10)
+				back, dead := f.start("back", most), f.start("dead", most)
 				dead.stop()
 				later(20 * time.Second)
-				other := f.start("other", 10)
+				other := f.start("other", most)
 				later(10 * time.Second)
 				if seats {
 					back.seats(1)
@@ -165,6 +167,29 @@ func TestProcessesDisagreeAboutWhoIsGone(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A process restarts while it seats, and cannot start matches yet. Its new matches wait until
+// it hears the other process, which can.
+func TestNewMatchesWaitForAMemberThatWasOnlyRead(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		able := f.start("able", 10)
+		before := f.start("seater", 0)
+		later(6 * time.Second)
+		f.seat("old")
+		before.tick()
+		require.Equal(t, []string{"old"}, able.Matches())
+		before.stop()
+		later(time.Second)
+		seater := f.start("seater", 0)
+		f.seat("x", "y")
+		seater.seats(2)
+		require.Empty(t, seater.Matches())
+		require.Equal(t, []string{"old"}, able.Matches())
+		later(5 * time.Second)
+		require.Empty(t, seater.Matches())
+		require.Equal(t, []string{"old", "x", "y"}, able.Matches())
+	})
 }
 
 // The process that seats dies. The others continue its matches although nobody seats. They
