@@ -91,8 +91,9 @@ func (m *Members) playMine(ctx context.Context) error {
 	return nil
 }
 
-// Watch calls assign immediately, and each time that a member comes or goes, until ctx
-// ends. If assign fails, Watch calls it again.
+// Watch calls assign immediately, and each time that a member comes, goes, or changes its
+// seed keys, until ctx ends. If assign fails, or if matches wait for a member that can start
+// them, Watch calls it again after about a second.
 func (m *Members) Watch(ctx context.Context, assign func(context.Context) error) {
 	m.watching.Store(true)
 	defer m.watching.Store(false)
@@ -150,8 +151,8 @@ func (m *Members) someoneIsGone() bool {
 
 // Assign divides the unfinished matches among the members. It stores new assignments
 // only if a match gets another member. generation is the lease under which this process
-// seats. If holdsBack returns true for a match that is not assigned yet, the match waits
-// for a later call.
+// seats. A match that is not assigned yet waits for a later call if holdsBack returns true for
+// it, or if no member can start it.
 func (m *Members) Assign(ctx context.Context, generation uint64, holdsBack func(ladder.Seating) bool) error {
 	return m.divide(ctx, func(arena.Assignments) uint64 { return generation }, holdsBack)
 }
@@ -182,19 +183,21 @@ func (m *Members) tryToDivide(ctx context.Context, lease func(before arena.Assig
 	if err != nil {
 		return err
 	}
-	waits := m.mustHear()
-	var unfinished []arena.Unfinished
-	for _, s := range seatings {
-		if before.MemberOf(s.MatchID) != "" || !waits && !holdsBack(s) {
-			unfinished = append(unfinished, arena.Unfinished{ID: s.MatchID, SeedKey: s.SeedKey})
-		}
-	}
-	if err := m.confirmGone(ctx, before, unfinished); err != nil {
+	if err := m.confirmGone(ctx, before, seatings); err != nil {
 		return err
 	}
+	seatings = slices.DeleteFunc(seatings, func(s ladder.Seating) bool { return before.MemberOf(s.MatchID) == "" && holdsBack(s) })
 	m.mu.Lock()
-	m.unfinished = unfinished
 	alive := m.alive()
+	var unfinished []arena.Unfinished
+	for _, s := range seatings {
+		if before.MemberOf(s.MatchID) == "" && mustWait(alive, s.SeedKey) {
+			m.waiting = true
+			continue
+		}
+		unfinished = append(unfinished, arena.Unfinished{ID: s.MatchID, SeedKey: s.SeedKey})
+	}
+	m.unfinished = unfinished
 	m.mu.Unlock()
 	events, err := before.Assign(lease(before), alive, unfinished)
 	if err != nil {
@@ -207,32 +210,41 @@ func (m *Members) tryToDivide(ctx context.Context, lease func(before arena.Assig
 	return m.storeAssignments(ctx, expected, events[0])
 }
 
-// mustHear reports whether matches that are not assigned yet must wait for a heartbeat of
-// another member, which comes within 5 s: this process cannot start matches itself, and it
-// has only read the heartbeats of a member that perhaps can.
-func (m *Members) mustHear() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.o.MaxMatches() > 0 {
-		return false
-	}
-	for _, other := range m.others {
-		if !other.live {
-			return true
+// mustWait reports whether a new match must wait: members have its seed key, but none of
+// them can start matches, as far as this process has heard. If another member can, its next
+// heartbeat comes within 5 s.
+func mustWait(alive []arena.MemberSeen, seedKey string) bool {
+	exists := false
+	for _, s := range alive {
+		if slices.Contains(s.SeedKeys, seedKey) {
+			if s.MaxMatches > 0 {
+				return false
+			}
+			exists = true
 		}
 	}
-	return false
+	return exists
+}
+
+// assignWaiting wakes Watch if matches wait for a member that can start them.
+func (m *Members) assignWaiting() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.waiting {
+		m.waiting = false
+		signal(m.assign)
+	}
 }
 
 // confirmGone reads the last event of each member that has unfinished matches, but that
 // this process considers gone or without their seed keys. The event may be a heartbeat that
 // has not reached this process yet. For example, this process may have just started.
-func (m *Members) confirmGone(ctx context.Context, a arena.Assignments, unfinished []arena.Unfinished) error {
+func (m *Members) confirmGone(ctx context.Context, a arena.Assignments, unfinished []ladder.Seating) error {
 	unfit := map[string]bool{}
 	m.mu.Lock()
-	for _, u := range unfinished {
-		id := a.MemberOf(u.ID)
-		if other := m.others[id]; id != "" && (other == nil || !slices.Contains(other.SeedKeys, u.SeedKey)) {
+	for _, s := range unfinished {
+		id := a.MemberOf(s.MatchID)
+		if other := m.others[id]; id != "" && (other == nil || !slices.Contains(other.SeedKeys, s.SeedKey)) {
 			unfit[id] = true
 		}
 	}

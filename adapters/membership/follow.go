@@ -2,6 +2,7 @@ package membership
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,6 +25,9 @@ func (m *Members) follow(ctx context.Context) {
 			return
 		}
 		m.o.Logger.Info("subscribing to the members again", "error", err)
+		if errors.Is(err, context.Canceled) {
+			continue // resubscribe was called, so the log does not need a pause
+		}
 		if eventstore.Sleep(ctx, retryAfter) != nil {
 			return
 		}
@@ -40,8 +44,7 @@ func (m *Members) subscribe(ctx context.Context) error {
 		return err
 	}
 	m.mu.Lock()
-	m.subscribed, m.resubscribe = time.Now(), cancel
-	m.back = m.subscribed
+	m.back, m.resubscribe = time.Now(), cancel
 	m.mu.Unlock()
 	if err := m.readAssignments(ctx); err != nil {
 		return err
@@ -92,9 +95,7 @@ func (m *Members) readMembers(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, other := range m.others {
-		other.at = time.Now()
-	}
+	m.judgeFromNow()
 	m.membersChanged()
 	return nil
 }
@@ -176,7 +177,7 @@ func (m *Members) applySeen(seen arena.Member, live bool) {
 	if before == nil {
 		m.o.Logger.Info("a member is here", "member", seen.Member, "host", seen.Host, "maxMatches", seen.MaxMatches)
 	}
-	if before == nil || live && !before.live || !slices.Equal(before.SeedKeys, seen.SeedKeys) {
+	if before == nil || !slices.Equal(before.SeedKeys, seen.SeedKeys) {
 		m.membersChanged() // perhaps it can play matches that nobody could play before
 	}
 }

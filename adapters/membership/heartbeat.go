@@ -42,8 +42,10 @@ func (m *Members) beat(ctx context.Context) {
 }
 
 // awaitBeat waits until the next heartbeat is due. start is the start of the last one.
+// Meanwhile, it wakes Watch every second if matches wait.
 func (m *Members) awaitBeat(ctx context.Context, start time.Time) error {
 	for {
+		m.assignWaiting()
 		wait := m.untilBeat(start)
 		if wait <= 0 {
 			return nil
@@ -65,7 +67,7 @@ func (m *Members) untilBeat(start time.Time) time.Duration {
 	}
 	next := start.Add(beatEvery)
 	for _, other := range m.others {
-		if due := other.at.Add(goneAfter); due.After(start) && due.Before(next) {
+		if due := m.goneAt(other); due.After(start) && due.Before(next) {
 			next = due
 		}
 	}
@@ -175,33 +177,44 @@ func (m *Members) openGate(ctx context.Context, beat time.Time) error {
 func (m *Members) replaceSilentSubscription() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.unreturned.After(m.subscribed) && m.unreturned.After(m.back) && time.Since(m.unreturned) >= beatEvery {
+	if m.unreturned.After(m.back) && time.Since(m.unreturned) >= beatEvery {
 		m.o.Logger.Warn("the subscription to the members is silent; subscribing again")
 		m.resubscribe()
 	}
 }
 
 // cameBack records that a heartbeat of this process has come back through the
-// subscription. A member is gone if this heartbeat began goneAfter after the member's last
-// one arrived. The caller must hold m.mu.
+// subscription. A member is gone if this heartbeat did not begin before goneAt. The caller
+// must hold m.mu.
 func (m *Members) cameBack(r eventstore.Recorded) {
 	if r.ID != m.pending {
 		return
 	}
 	m.own++
-	now := time.Now()
-	interrupted := m.interrupted || now.Sub(m.back) > lateBeat
-	m.back, m.interrupted = now, false
+	if m.interrupted || time.Since(m.back) > lateBeat { // this process or the log was paused, so perhaps the others could not send heartbeats
+		m.judgeFromNow()
+	}
+	m.back = time.Now()
 	for _, other := range m.others {
-		if interrupted { // this process or the log was paused, so perhaps the others could not send heartbeats
-			other.at = now
-		}
-		if m.began.Sub(other.at) >= goneAfter {
+		if !m.began.Before(m.goneAt(other)) {
 			delete(m.others, other.Member)
 			m.o.Logger.Warn("a member is gone", "member", other.Member, "host", other.Host)
 			m.membersChanged()
 		}
 	}
+}
+
+// judgeFromNow ends an interruption. It gives all other members goneAfter for their next
+// heartbeat. The caller must hold m.mu.
+func (m *Members) judgeFromNow() { m.judgesFrom, m.interrupted = time.Now(), false }
+
+// goneAt returns when a member is gone unless a heartbeat arrives before. The caller must
+// hold m.mu.
+func (m *Members) goneAt(other *member) time.Time {
+	if other.at.After(m.judgesFrom) {
+		return other.at.Add(goneAfter)
+	}
+	return m.judgesFrom.Add(goneAfter)
 }
 
 // membersChanged wakes the methods that assign matches.

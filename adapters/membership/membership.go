@@ -31,7 +31,7 @@ const (
 	beatEvery  = 5 * time.Second
 	gateTime   = 8 * time.Second   // how long the gate stays open after the start of the last stored heartbeat
 	goneAfter  = gateTime          // a member is gone this long after its last heartbeat arrived; at least gateTime
-	lateBeat   = 3 * beatEvery / 2 // the longest time between two heartbeats of an observer that was not interrupted
+	lateBeat   = 3 * beatEvery / 2 // the longest time between two returned heartbeats of an observer that was not interrupted
 	lookEvery  = time.Second       // how often a process looks whether a heartbeat is due
 	retryAfter = time.Second
 )
@@ -67,8 +67,8 @@ type Options struct {
 // one of the observer's own heartbeats has come back through its subscription. This
 // heartbeat must have begun at least goneAfter after the member's last one arrived. The
 // observer sends it as soon as that time is over. While the log is unavailable, no
-// heartbeat comes back, so an outage is never mistaken for the end of a process. If the
-// observer's heartbeats were interrupted, it waits for goneAfter again.
+// heartbeat comes back, so nobody is considered gone. If the observer's heartbeats were
+// interrupted, or if it subscribes again, it waits for goneAfter again.
 //
 // The others may consider a member gone that was only paused or cut off, and the member
 // does not notice. So its gate closes gateTime after the start of its last stored
@@ -78,7 +78,7 @@ type Options struct {
 //
 // Every member moves the matches of members that are gone or have left. So a match does not
 // wait for the process that seats, which may be gone, too. New matches are assigned only by
-// the process that seats.
+// the process that seats. They wait while no process that it has heard can start them.
 //
 // No match moves while the gate of its member is open. The process that moves it reads the
 // assignments first, and then the last heartbeat of a member that it considers gone. It
@@ -107,8 +107,8 @@ type Members struct {
 	assigned   arena.Assignments
 	newest     eventstore.Recorded // the event that contains these assignments; without a type before the first one
 	unfinished []arena.Unfinished  // as Assign last read them
+	waiting    bool                // whether Assign left out matches because nobody could start them
 
-	subscribed  time.Time        // when the subscription began
 	resubscribe func()           // ends the subscription; never nil
 	announced   arena.MemberSeen // the newest heartbeat of this process
 	pending     uuid.UUID        // the id of that heartbeat
@@ -116,6 +116,7 @@ type Members struct {
 	unreturned  time.Time        // the start of the first stored heartbeat that has not come back, if that is after back
 	back        time.Time        // when a heartbeat last came back, or when the subscription began
 	interrupted bool             // whether a heartbeat could not be stored since then
+	judgesFrom  time.Time        // when the last interruption ended, or when a new subscription had read the members
 
 	own    int         // how many heartbeats of this process have come back
 	twin   twin        // another process with the same id
@@ -127,7 +128,7 @@ type Members struct {
 type member struct {
 	arena.MemberSeen
 	since time.Time // when the first heartbeat of this start arrived
-	at    time.Time // when its last heartbeat arrived, or later
+	at    time.Time // when its last heartbeat arrived
 	live  bool      // whether one of its heartbeats has come through the subscription
 }
 
@@ -185,8 +186,15 @@ func (m *Members) List() (list []Known) {
 	return list
 }
 
-// alive returns the members that are not gone, in no particular order. A member whose
-// heartbeats were only read keeps its matches, but is the last choice for others: it may have
+// These values of MaxMatches order the members that the method alive() returns.
+const (
+	cannotStart = -1 << 20
+	onlyRead    = -1 << 30
+)
+
+// alive returns the members that are not gone, in no particular order. One that cannot start
+// matches keeps those that it has, but gets others only after members that are full. A member
+// whose heartbeats were only read is chosen even later: it may have
 // died before this process started. If it got matches, a process that considers it gone would
 // move them away, and this process would perhaps move them back (docs/adr/0059-a-member-is-the-last-choice-until-it-is-heard.md).
 // The caller must hold m.mu.
@@ -195,11 +203,15 @@ func (m *Members) alive() (list []arena.MemberSeen) {
 		list = append(list, m.myself())
 	}
 	for _, other := range m.others {
-		seen := other.MemberSeen
+		list = append(list, other.MemberSeen)
 		if !other.live {
-			seen.MaxMatches = -1 << 30 // less free capacity than any member that was heard
+			list[len(list)-1].MaxMatches = onlyRead
 		}
-		list = append(list, seen)
+	}
+	for i := range list {
+		if list[i].MaxMatches == 0 {
+			list[i].MaxMatches = cannotStart
+		}
 	}
 	return list
 }

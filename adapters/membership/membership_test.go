@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"hexarena/domain/arena"
@@ -98,6 +97,18 @@ func TestProcessThatCannotStartMatches(t *testing.T) {
 
 		a.setMaxMatches(0)
 		require.Equal(t, 7, a.Free("k1"), "at once")
+		a.setMaxMatches(1)
+		b.setMaxMatches(0)
+		c := f.start("c", 1)
+		f.seat("last")
+		later(time.Second)
+		a.tick()
+		require.Equal(t, []string{"last"}, c.Matches())
+		c.stop()
+		kept := b.Matches()
+		later(9 * time.Second)
+		require.Contains(t, a.Matches(), "last", "a is full, but can start matches")
+		require.Equal(t, kept, b.Matches())
 	})
 }
 
@@ -154,11 +165,7 @@ func TestProcessesDisagreeAboutWhoIsGone(t *testing.T) {
 				require.Contains(t, other.lines.String(), `gone" member=back`)
 
 				f.seat("x", "y")
-				encoded, err := eventstore.Encode(arena.MatchesAssigned{Generation: 1, Shares: []arena.Share{{Member: "dead", Matches: []string{"x", "y"}}}}, eventstore.Metadata{At: time.Now()})
-				require.NoError(t, err)
-				_, err = f.log.Append(t.Context(), arena.AssignmentsStream, eventstore.Any, encoded)
-				require.NoError(t, err)
-				settle()
+				f.assign(arena.Share{Member: "dead", Matches: []string{"x", "y"}})
 				require.Contains(t, other.lines.String(), `here" member=dead`)
 				back.log.away.Store(false)
 				later(10 * time.Second)
@@ -170,25 +177,95 @@ func TestProcessesDisagreeAboutWhoIsGone(t *testing.T) {
 }
 
 // A process restarts while it seats, and cannot start matches yet. Its new matches wait until
-// it hears the other process, which can.
-func TestNewMatchesWaitForAMemberThatWasOnlyRead(t *testing.T) {
+// it hears another process that can. It has read the heartbeats of those that have matches.
+func TestNewMatchesWaitForAMemberThatCanStart(t *testing.T) {
+	for name, given := range map[string]arena.Share{ // the matches before
+		"it has read nobody":                 {},
+		"it has read the process that can":   {Member: "able", Matches: []string{"old"}},
+		"it has read a process that is dead": {Member: "dead", Matches: []string{"old"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withFixture(t, func(f *fixture) {
+				dead, able := f.start("dead", 10), f.start("able", 10)
+				f.seat("x", "y")
+				if given.Member != "" {
+					f.seat("old")
+					f.assign(given)
+				}
+				dead.stop()
+				seater := f.start("seater", 0)
+				seater.seats(1)
+				require.NotContains(t, append(seater.Matches(), able.Matches()...), "x")
+				later(6 * time.Second)
+				require.Empty(t, seater.Matches())
+				require.Subset(t, able.Matches(), []string{"x", "y"})
+			})
+		})
+	}
+}
+
+// Nobody can start matches for a while. New ones wait until a process can, and then begin
+// without a tick. The time may be too short for a heartbeat.
+func TestNewMatchesWaitWhileNobodyCanStart(t *testing.T) {
+	for n, name := range []string{"the process that seats", "another process"} {
+		for _, wait := range []time.Duration{0, 10 * time.Second} {
+			t.Run(fmt.Sprintf("%s, for %s", name, wait), func(t *testing.T) {
+				withFixture(t, func(f *fixture) {
+					all := []*process{f.start("a", 10), f.start("b", 10)}
+					all[0].seats(1)
+					later(9 * time.Second)
+					all[0].setMaxMatches(0)
+					all[1].setMaxMatches(0)
+					later(time.Second)
+					f.seat("x", "y")
+					all[0].tick()
+					later(wait)
+					require.Zero(t, f.stored("MatchesAssigned"))
+					all[n].setMaxMatches(10)
+					later(3 * time.Second)
+					require.Equal(t, []string{"x", "y"}, all[n].Matches())
+					reads := f.reads.Load()
+					later(20 * time.Second)
+					require.LessOrEqual(t, f.reads.Load(), reads+1, "nothing waits anymore")
+				})
+			})
+		}
+	}
+}
+
+// Only a process that cannot start matches has the seed key of new ones. They wait until it
+// can start them, or until another process has the key.
+func TestNewMatchesWaitForASeedKey(t *testing.T) {
+	for n, name := range []string{"the process that cannot start matches", "the process without the key"} {
+		t.Run(name, func(t *testing.T) {
+			withFixture(t, func(f *fixture) {
+				all := []*process{f.start("a", 0), f.start("b", 10)}
+				all[1].setKeys("k2")
+				all[0].seats(1)
+				later(10 * time.Second)
+				f.seat("x", "y")
+				all[0].tick()
+				require.Zero(t, f.stored("MatchesAssigned"))
+				all[n].setMaxMatches(10)
+				all[n].setKeys("k1")
+				later(3 * time.Second)
+				require.Equal(t, []string{"x", "y"}, all[n].Matches())
+			})
+		})
+	}
+}
+
+// A process that can start matches does not wait for those that it has only read.
+func TestProcessThatCanStartMatchesWaitsForNobody(t *testing.T) {
 	withFixture(t, func(f *fixture) {
-		able := f.start("able", 10)
-		before := f.start("seater", 0)
-		later(6 * time.Second)
+		dead := f.start("dead", 10)
 		f.seat("old")
-		before.tick()
-		require.Equal(t, []string{"old"}, able.Matches())
-		before.stop()
-		later(time.Second)
-		seater := f.start("seater", 0)
+		f.assign(arena.Share{Member: "dead", Matches: []string{"old"}})
+		dead.stop()
+		a := f.start("a", 1)
 		f.seat("x", "y")
-		seater.seats(2)
-		require.Empty(t, seater.Matches())
-		require.Equal(t, []string{"old"}, able.Matches())
-		later(5 * time.Second)
-		require.Empty(t, seater.Matches())
-		require.Equal(t, []string{"old", "x", "y"}, able.Matches())
+		a.seats(1)
+		require.Equal(t, []string{"x", "y"}, a.Matches())
 	})
 }
 
@@ -270,180 +347,6 @@ func TestProcessThatLeavesHandsOverAtOnce(t *testing.T) {
 		d.seats(3)
 		require.Equal(t, numbered(9), d.Matches())
 		require.Equal(t, 4*settleTime, time.Since(began))
-	})
-}
-
-// While the log is unavailable, nobody is judged: neither during nor after the outage.
-func TestOutageJudgesNobody(t *testing.T) {
-	for name, cut := range map[string]int{"one process": 1, "all processes": 3} {
-		t.Run(name, func(t *testing.T) {
-			withFixture(t, func(f *fixture) {
-				a := f.start("a", 10)
-				later(600 * time.Millisecond)
-				b := f.start("b", 10)
-				later(600 * time.Millisecond)
-				c := f.start("c", 10)
-				a.seats(1)
-				f.seat(numbered(9)...)
-				a.tick()
-				all := []*process{a, b, c}
-				for _, outage := range []time.Duration{time.Second, 9 * time.Second, 14 * time.Second, time.Minute, time.Hour} {
-					for _, p := range all[:cut] { // a observes the others
-						p.log.away.Store(true)
-					}
-					later(outage)
-					for _, p := range all[:cut] {
-						p.log.away.Store(false)
-					}
-					later(time.Minute)
-					require.Len(t, a.List(), 3, outage)
-				}
-				for _, p := range all {
-					require.True(t, p.mayCallBots())
-					if cut < len(all) && p == a { // the others have taken its matches
-						require.Empty(t, p.Matches())
-						require.NotContains(t, p.lines.String(), "a member is gone")
-					} else if cut == len(all) {
-						require.Len(t, p.Matches(), 3)
-						require.NotContains(t, p.lines.String(), "a member is gone")
-					}
-				}
-			})
-		})
-	}
-}
-
-// A process that is cut off from the log stops calling bots before the others take its
-// matches. When the log is back, it first stops these matches.
-func TestProcessThatIsCutOffStopsCallingBots(t *testing.T) {
-	withFixture(t, func(f *fixture) {
-		a := f.start("a", 10)
-		later(1300 * time.Millisecond)
-		b := f.start("b", 10)
-		a.seats(1)
-		f.seat(numbered(4)...)
-		a.tick()
-		later(20 * time.Second)
-		b.log.away.Store(true)
-		closed := f.until(time.Minute, "the gate is closed", func() bool { return !b.mayCallBots() })
-		require.LessOrEqual(t, closed, 8*time.Second)
-		f.until(time.Minute, "the matches continue", func() bool { return len(a.Matches()) == 4 })
-		require.Len(t, b.Matches(), 2, "it does not know yet")
-		require.False(t, b.mayCallBots())
-		later(time.Hour)
-
-		b.log.away.Store(false)
-		f.until(time.Minute, "the gate is open", func() bool {
-			if b.mayCallBots() {
-				require.Empty(t, b.Matches(), "it stops the matches before it opens the gate")
-			}
-			return b.mayCallBots()
-		})
-		f.seat("new")
-		f.until(10*time.Second, "the process is known again", func() bool { return len(a.List()) == 2 })
-		a.tick()
-		require.Equal(t, []string{"new"}, b.Matches())
-	})
-}
-
-// A paused process runs again after the others have taken its matches.
-func TestPausedProcessStopsItsMatchesFirst(t *testing.T) {
-	withFixture(t, func(f *fixture) {
-		a := f.start("a", 10)
-		later(2100 * time.Millisecond)
-		b := f.start("b", 10)
-		a.seats(1)
-		f.seat(numbered(4)...)
-		a.tick()
-		later(11 * time.Second)
-		thaw := b.log.freeze()
-		later(20 * time.Second)
-		require.False(t, b.mayCallBots())
-		require.Len(t, a.Matches(), 4)
-		opened := b.Gate()
-		go func() {
-			<-opened
-			assert.Empty(t, b.Matches())
-		}()
-		thaw()
-		f.until(time.Minute, "the gate is open", b.mayCallBots)
-		require.Empty(t, b.Matches())
-		later(time.Minute)
-		require.Len(t, a.List(), 2)
-		require.Empty(t, b.Matches())
-	})
-}
-
-// A paused process runs again while another process gives its matches away. The process
-// opens its gate first, so it keeps its matches.
-func TestGateOpensBeforeTheMatchesMove(t *testing.T) {
-	withFixture(t, func(f *fixture) {
-		a, b := f.start("a", 10), f.start("b", 10)
-		a.generation = 1
-		later(7 * time.Second)
-		f.seat(numbered(4)...)
-		a.tick()
-		thaw := b.log.freeze()
-		opened := make(chan bool, 1)
-		a.log.beforeAssign(func() {
-			assert.False(t, b.mayCallBots())
-			thaw()
-			<-time.After(1500 * time.Millisecond) // its pending heartbeat has failed, so it sends another one
-			opened <- b.mayCallBots()
-		})
-		require.True(t, <-opened)
-		require.Contains(t, a.lines.String(), "a member is gone")
-		for range 60 {
-			require.Len(t, b.Matches(), 2)
-			require.Len(t, a.Matches(), 2)
-			later(time.Second)
-		}
-		require.Zero(t, a.Handovers())
-		require.True(t, b.mayCallBots())
-	})
-}
-
-// A paused process that nobody has replaced continues.
-func TestPausedProcessContinues(t *testing.T) {
-	withFixture(t, func(f *fixture) {
-		a := f.start("a", 10)
-		a.seats(1)
-		f.seat(numbered(4)...)
-		a.tick()
-		thaw := a.log.freeze()
-		later(time.Hour)
-		require.False(t, a.mayCallBots())
-		thaw()
-		f.until(10*time.Second, "the gate is open", a.mayCallBots)
-		require.Equal(t, numbered(4), a.Matches())
-		for _, id := range numbered(4) {
-			require.Equal(t, 1, a.began[id])
-		}
-	})
-}
-
-// A subscription that delivers nothing is replaced. The death of another process in the
-// meantime is noticed.
-func TestSilentSubscriptionIsReplaced(t *testing.T) {
-	withFixture(t, func(f *fixture) {
-		a := f.start("a", 10)
-		later(1700 * time.Millisecond)
-		b := f.start("b", 10)
-		a.seats(1)
-		f.seat(numbered(4)...)
-		a.tick()
-		later(20 * time.Second)
-		a.log.silent.Store(true)
-		b.stop()
-		took := f.until(time.Minute, "the matches continue", func() bool { return len(a.Matches()) == 4 })
-		require.LessOrEqual(t, took, 30*time.Second)
-		require.Contains(t, a.lines.String(), "silent")
-
-		c := f.start("c", 10)
-		a.log.silent.Store(true)
-		later(5 * time.Minute)
-		require.Len(t, a.List(), 2, "c is alive")
-		require.True(t, c.mayCallBots())
 	})
 }
 

@@ -27,14 +27,15 @@ type victim struct {
 
 // Members are killed, paused, cut off and started again, in random order and many of them in
 // a row. Nobody seats most of the time. No match ever has two members that may call its
-// bots, and no match stays with a member that has a fault.
+// bots, and no match stays with a member that has a fault. In the
+// end, all matches are played.
 func TestRandomFaults(t *testing.T) {
 	rng := logtest.Random(t)
 	withFixture(t, func(f *fixture) {
 		var all []*victim
 		for _, id := range []string{"a", "b", "c", "d"} {
 			v := &victim{id: id}
-			v.start(f)
+			v.start(f, rng)
 			all = append(all, v)
 		}
 		defer func() { // a process that is paused would not stop
@@ -51,7 +52,7 @@ func TestRandomFaults(t *testing.T) {
 			v := all[rng.IntN(len(all))]
 			switch {
 			case v.p == nil:
-				v.start(f)
+				v.start(f, rng)
 			case v.heal != nil:
 				v.heal()
 				v.heal, v.good, v.since = nil, true, time.Now()
@@ -67,6 +68,8 @@ func TestRandomFaults(t *testing.T) {
 					f.end(open[0])
 					open = open[1:]
 				}
+			case rng.IntN(4) == 0:
+				v.p.setMaxMatches(capacity(rng))
 			default:
 				v.hurt(rng)
 			}
@@ -76,12 +79,33 @@ func TestRandomFaults(t *testing.T) {
 				o.requireInTime(f, all, open)
 			}
 		}
+		for _, v := range all {
+			if v.p == nil {
+				v.start(f, rng)
+			} else if v.heal != nil {
+				v.heal()
+			}
+		}
+		all[rng.IntN(len(all))].p.seats(generation + 1)
+		later(20 * time.Second)
+		all[rng.IntN(len(all))].p.setMaxMatches(100)
+		later(3 * time.Second)
+		var played []string
+		for _, v := range all {
+			played = append(played, v.p.Matches()...)
+		}
+		require.Subset(t, played, open)
+		requireOnePlayer(t, all, open)
 	})
 }
 
-func (v *victim) start(f *fixture) {
-	v.p, v.good, v.since = f.start(v.id, 100), true, time.Now()
+// start starts a process that takes a random number of matches.
+func (v *victim) start(f *fixture, rng *rand.Rand) {
+	v.p, v.good, v.since = f.start(v.id, capacity(rng)), true, time.Now()
 }
+
+// capacity returns how many matches a process takes.
+func capacity(rng *rand.Rand) int { return []int{0, 1, 3, 100}[rng.IntN(4)] }
 
 // hurt begins a random fault.
 func (v *victim) hurt(rng *rand.Rand) {

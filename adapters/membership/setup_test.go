@@ -28,12 +28,12 @@ func TestMain(m *testing.M) { logtest.VerifyNoLeaks(m) }
 // fixture is a log that several processes use, in a synctest bubble. All of them see the
 // same unfinished matches.
 type fixture struct {
-	t   *testing.T
-	log *memory.Log
+	t     *testing.T
+	log   *memory.Log
+	reads atomic.Int64 // of the unfinished matches
 
 	mu         sync.Mutex
 	unfinished []ladder.Seating
-	reads      int // of the unfinished matches
 }
 
 func withFixture(t *testing.T, test func(f *fixture)) {
@@ -54,6 +54,17 @@ func (f *fixture) end(id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.unfinished = slices.DeleteFunc(f.unfinished, func(s ladder.Seating) bool { return s.MatchID == id })
+}
+
+// assign stores assignments.
+func (f *fixture) assign(shares ...arena.Share) {
+	f.t.Helper()
+	encoded, err := eventstore.Encode(arena.MatchesAssigned{Generation: 1, Shares: shares}, eventstore.Metadata{At: time.Now()})
+	require.NoError(f.t, err)
+	require.NoError(f.t, f.log.SetMetadata(f.t.Context(), arena.AssignmentsStream, eventstore.StreamMetadata{MaxCount: 1}))
+	_, err = f.log.Append(f.t.Context(), arena.AssignmentsStream, eventstore.Any, encoded)
+	require.NoError(f.t, err)
+	settle()
 }
 
 // process is one process that plays. Its referee is a fake.
@@ -91,7 +102,7 @@ func (f *fixture) startOn(log eventstore.Log, id string, maxMatches int) *proces
 			err := p.log.fault(ctx)
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			f.reads++
+			f.reads.Add(1)
 			return slices.Clone(f.unfinished), err
 		},
 	})
@@ -204,10 +215,10 @@ func (c *connection) beforeAssign(f func()) { c.assign.Store(&f) }
 func (c *connection) freeze() (thaw func()) {
 	ended := make(chan struct{})
 	c.frozen.Store(&ended)
-	return func() {
+	return sync.OnceFunc(func() {
 		c.frozen.Store(nil)
 		close(ended)
-	}
+	})
 }
 
 func (c *connection) fault(context.Context) error {

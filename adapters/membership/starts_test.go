@@ -182,9 +182,9 @@ func TestChangesThatComeTogetherNeedOneRead(t *testing.T) {
 		f.seat(numbered(3)...)
 		a.tick()
 		a.stop()
-		before := f.reads
+		before := f.reads.Load()
 		a = f.start("a", 10)
 		require.Len(t, a.Matches(), 3)
-		require.Equal(t, 1, f.reads-before)
+		require.EqualValues(t, 1, f.reads.Load()-before)
 	})
 }
