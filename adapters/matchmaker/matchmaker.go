@@ -41,8 +41,8 @@ type Directory interface {
 
 // Assigner assigns matches to the processes that play.
 type Assigner interface {
-	// Assign assigns all unfinished matches that no process plays, unless no process can
-	// start them. A match that has just ended does no harm.
+	// Assign assigns all unfinished matches that no process plays. New ones wait while no
+	// process can start them. A match that has just ended does no harm.
 	Assign(ctx context.Context) error
 	// Free returns how many more matches the processes can take, as far as the last
 	// call of Assign knows.

@@ -91,9 +91,10 @@ func (m *Members) playMine(ctx context.Context) error {
 	return nil
 }
 
-// Watch calls assign immediately, and each time that a member comes, goes, or changes its
-// seed keys, until ctx ends. If assign fails, or if matches wait for a member that can start
-// them, Watch calls it again after about a second.
+// Watch calls assign immediately, and each time that another member comes, goes or changes its
+// seed keys, or that assignments arrive, until ctx ends. If assign fails, Watch calls it again
+// after a second. If matches waited, Watch calls it within about a second after a member can
+// start matches.
 func (m *Members) Watch(ctx context.Context, assign func(context.Context) error) {
 	m.watching.Store(true)
 	defer m.watching.Store(false)
@@ -192,6 +193,9 @@ func (m *Members) tryToDivide(ctx context.Context, lease func(before arena.Assig
 	var unfinished []arena.Unfinished
 	for _, s := range seatings {
 		if before.MemberOf(s.MatchID) == "" && mustWait(alive, s.SeedKey) {
+			if !m.waiting {
+				m.o.Logger.Warn("new matches wait: no process that plays can start them")
+			}
 			m.waiting = true
 			continue
 		}
@@ -217,7 +221,7 @@ func mustWait(alive []arena.MemberSeen, seedKey string) bool {
 	exists := false
 	for _, s := range alive {
 		if slices.Contains(s.SeedKeys, seedKey) {
-			if s.MaxMatches > 0 {
+			if canStart(s) {
 				return false
 			}
 			exists = true
@@ -226,11 +230,13 @@ func mustWait(alive []arena.MemberSeen, seedKey string) bool {
 	return exists
 }
 
-// assignWaiting wakes Watch if matches wait for a member that can start them.
+func canStart(s arena.MemberSeen) bool { return s.MaxMatches > 0 }
+
+// assignWaiting wakes Watch if matches wait and a member can start matches.
 func (m *Members) assignWaiting() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.waiting {
+	if m.waiting && slices.ContainsFunc(m.alive(), canStart) {
 		m.waiting = false
 		signal(m.assign)
 	}

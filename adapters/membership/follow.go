@@ -95,7 +95,7 @@ func (m *Members) readMembers(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.judgeFromNow()
+	m.judgesFrom = time.Now()
 	m.membersChanged()
 	return nil
 }

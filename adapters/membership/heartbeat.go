@@ -144,6 +144,9 @@ func (m *Members) sendHeartbeat(ctx context.Context, start time.Time) error {
 	if !m.unreturned.After(m.back) {
 		m.unreturned = start
 	}
+	if m.interrupted {
+		m.judgeFromNow()
+	}
 	m.mu.Unlock()
 	if m.gate.extend(start) {
 		return nil

@@ -78,7 +78,8 @@ type Options struct {
 //
 // Every member moves the matches of members that are gone or have left. So a match does not
 // wait for the process that seats, which may be gone, too. New matches are assigned only by
-// the process that seats. They wait while no process that it has heard can start them.
+// the process that seats. They wait while neither it nor a process that it has heard can start
+// them.
 //
 // No match moves while the gate of its member is open. The process that moves it reads the
 // assignments first, and then the last heartbeat of a member that it considers gone. It
@@ -115,7 +116,7 @@ type Members struct {
 	began       time.Time        // the start of that heartbeat
 	unreturned  time.Time        // the start of the first stored heartbeat that has not come back, if that is after back
 	back        time.Time        // when a heartbeat last came back, or when the subscription began
-	interrupted bool             // whether a heartbeat could not be stored since then
+	interrupted bool             // whether the last heartbeat could not be stored
 	judgesFrom  time.Time        // when the last interruption ended, or when a new subscription had read the members
 
 	own    int         // how many heartbeats of this process have come back
@@ -194,9 +195,9 @@ const (
 
 // alive returns the members that are not gone, in no particular order. One that cannot start
 // matches keeps those that it has, but gets others only after members that are full. A member
-// whose heartbeats were only read is chosen even later: it may have
-// died before this process started. If it got matches, a process that considers it gone would
-// move them away, and this process would perhaps move them back (docs/adr/0059-a-member-is-the-last-choice-until-it-is-heard.md).
+// whose heartbeats were only read is chosen even later: it may have died before this process
+// started. If it got matches, a process that considers it gone would move them away, and this
+// process would perhaps move them back (docs/adr/0059-a-member-is-the-last-choice-until-it-is-heard.md).
 // The caller must hold m.mu.
 func (m *Members) alive() (list []arena.MemberSeen) {
 	if !m.left {

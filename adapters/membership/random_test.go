@@ -27,8 +27,8 @@ type victim struct {
 
 // Members are killed, paused, cut off and started again, in random order and many of them in
 // a row. Nobody seats most of the time. No match ever has two members that may call its
-// bots, and no match stays with a member that has a fault. In the
-// end, all matches are played.
+// bots, and no match stays with a member that has a fault. In the end, all matches are
+// played.
 func TestRandomFaults(t *testing.T) {
 	rng := logtest.Random(t)
 	withFixture(t, func(f *fixture) {
@@ -92,6 +92,7 @@ func TestRandomFaults(t *testing.T) {
 		later(3 * time.Second)
 		var played []string
 		for _, v := range all {
+			require.True(t, v.p.mayCallBots())
 			played = append(played, v.p.Matches()...)
 		}
 		require.Subset(t, played, open)

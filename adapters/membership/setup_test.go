@@ -275,6 +275,34 @@ func (c *connection) Subscribe(ctx context.Context, after eventstore.Position, f
 	}
 }
 
+// hangingAppends is a log whose appends can hang.
+type hangingAppends struct {
+	eventstore.Log
+	hangs atomic.Pointer[chan struct{}]
+}
+
+// hang makes each append hang until its context ends, or until the returned function is
+// called.
+func (l *hangingAppends) hang() (answer func()) {
+	ended := make(chan struct{})
+	l.hangs.Store(&ended)
+	return func() {
+		l.hangs.Store(nil)
+		close(ended)
+	}
+}
+
+func (l *hangingAppends) Append(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) (eventstore.Appended, error) {
+	if ended := l.hangs.Load(); ended != nil {
+		select {
+		case <-*ended:
+		case <-ctx.Done():
+			return eventstore.Appended{}, eventstore.ErrUnavailable
+		}
+	}
+	return l.Log.Append(ctx, id, expected, events...)
+}
+
 // later advances the clock of the synctest bubble.
 func later(d time.Duration) {
 	<-time.After(d)
