@@ -187,21 +187,26 @@ func (m *Members) tryToDivide(ctx context.Context, lease func(before arena.Assig
 	if err := m.confirmGone(ctx, before, seatings); err != nil {
 		return err
 	}
-	seatings = slices.DeleteFunc(seatings, func(s ladder.Seating) bool { return before.MemberOf(s.MatchID) == "" && holdsBack(s) })
 	m.mu.Lock()
 	alive := m.alive()
+	m.mu.Unlock()
 	var unfinished []arena.Unfinished
+	waiting := false
 	for _, s := range seatings {
-		if before.MemberOf(s.MatchID) == "" && mustWait(alive, s.SeedKey) {
-			if !m.waiting {
-				m.o.Logger.Warn("new matches wait: no process that plays can start them")
-			}
-			m.waiting = true
-			continue
+		isNew := before.MemberOf(s.MatchID) == ""
+		switch {
+		case isNew && holdsBack(s):
+		case isNew && mustWait(alive, s.SeedKey):
+			waiting = true
+		default:
+			unfinished = append(unfinished, arena.Unfinished{ID: s.MatchID, SeedKey: s.SeedKey})
 		}
-		unfinished = append(unfinished, arena.Unfinished{ID: s.MatchID, SeedKey: s.SeedKey})
 	}
-	m.unfinished = unfinished
+	m.mu.Lock()
+	if waiting && !m.waiting {
+		m.o.Logger.Warn("new matches wait: no process that plays can start them")
+	}
+	m.unfinished, m.waiting = unfinished, waiting || m.waiting
 	m.mu.Unlock()
 	events, err := before.Assign(lease(before), alive, unfinished)
 	if err != nil {

@@ -42,7 +42,7 @@ func (m *Members) beat(ctx context.Context) {
 }
 
 // awaitBeat waits until the next heartbeat is due. start is the start of the last one.
-// Meanwhile, it wakes Watch every second if matches wait.
+// Meanwhile, it calls assignWaiting every second.
 func (m *Members) awaitBeat(ctx context.Context, start time.Time) error {
 	for {
 		m.assignWaiting()
