@@ -48,8 +48,8 @@ func TestOutageJudgesNobody(t *testing.T) {
 	}
 }
 
-// After an outage, a process sends its heartbeat earlier than the other one, and late. Nobody
-// is gone.
+// Heartbeats of both processes fail or are late. After that, one of them is heard later than
+// the other one, but it is not gone.
 func TestHeartbeatsAreInterrupted(t *testing.T) {
 	for name, c := range map[string]struct {
 		between, until, outage time.Duration
@@ -93,17 +93,18 @@ func TestSubscriptionWhileAppendsHang(t *testing.T) {
 	withFixture(t, func(f *fixture) {
 		began := time.Now()
 		at := func(d time.Duration) { later(time.Until(began.Add(d))) }
-		logs := []*hangingAppends{{Log: f.log}, {Log: f.log}}
-		b := f.startOn(logs[0], "b", 10)
+		b := f.start("b", 10)
 		at(1200 * time.Millisecond)
-		a := f.startOn(logs[1], "a", 10)
+		a := f.start("a", 10)
 		at(9900 * time.Millisecond) // just before b's heartbeat
-		_, answer := logs[0].hang(), logs[1].hang()
+		never, answered := make(chan struct{}), make(chan struct{})
+		b.log.hangs.Store(&never)
+		a.log.hangs.Store(&answered)
 		at(16700 * time.Millisecond) // a's first attempt has failed
 		a.Forget()
 		at(22100 * time.Millisecond) // b's third attempt has begun, and hangs for 5 s
-		logs[0].hangs.Store(nil)
-		answer()
+		b.log.hangs.Store(nil)
+		close(answered)
 		at(time.Minute)
 		require.True(t, b.mayCallBots())
 		require.NotContains(t, a.lines.String()+b.lines.String(), "is gone")

@@ -204,8 +204,9 @@ type connection struct {
 	away    atomic.Bool // calls fail, and subscriptions wait
 	silent  atomic.Bool // subscriptions that exist now deliver nothing anymore
 	frozen  atomic.Pointer[chan struct{}]
-	assign  atomic.Pointer[func()] // called before the next append of assignments
-	assigns atomic.Int64           // how often the process has assigned matches
+	hangs   atomic.Pointer[chan struct{}] // appends wait until it is closed or their context ends; nil if they do not hang
+	assign  atomic.Pointer[func()]        // called before the next append of assignments
+	assigns atomic.Int64                  // how often the process has assigned matches
 }
 
 func (c *connection) beforeAssign(f func()) { c.assign.Store(&f) }
@@ -234,6 +235,13 @@ func (c *connection) fault(context.Context) error {
 func (c *connection) Append(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) (eventstore.Appended, error) {
 	if err := c.fault(ctx); err != nil {
 		return eventstore.Appended{}, err
+	}
+	if answered := c.hangs.Load(); answered != nil {
+		select {
+		case <-*answered:
+		case <-ctx.Done():
+			return eventstore.Appended{}, eventstore.ErrUnavailable
+		}
 	}
 	if id == arena.AssignmentsStream {
 		if c.assigns.Add(1) > 1000 {
@@ -273,34 +281,6 @@ func (c *connection) Subscribe(ctx context.Context, after eventstore.Position, f
 			}
 		}
 	}
-}
-
-// hangingAppends is a log whose appends can hang.
-type hangingAppends struct {
-	eventstore.Log
-	hangs atomic.Pointer[chan struct{}]
-}
-
-// hang makes each append hang until its context ends, or until the returned function is
-// called.
-func (l *hangingAppends) hang() (answer func()) {
-	ended := make(chan struct{})
-	l.hangs.Store(&ended)
-	return func() {
-		l.hangs.Store(nil)
-		close(ended)
-	}
-}
-
-func (l *hangingAppends) Append(ctx context.Context, id eventstore.StreamID, expected eventstore.Expected, events ...eventstore.Event) (eventstore.Appended, error) {
-	if ended := l.hangs.Load(); ended != nil {
-		select {
-		case <-*ended:
-		case <-ctx.Done():
-			return eventstore.Appended{}, eventstore.ErrUnavailable
-		}
-	}
-	return l.Log.Append(ctx, id, expected, events...)
 }
 
 // later advances the clock of the synctest bubble.
