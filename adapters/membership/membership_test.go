@@ -233,6 +233,26 @@ func TestNewMatchesWaitWhileNobodyCanStart(t *testing.T) {
 	}
 }
 
+// While a new match waits, a process dies whose match has ended. All others then look which
+// matches to move. The new match still begins without a tick.
+func TestNewMatchWaitsWhileAnotherProcessDies(t *testing.T) {
+	withFixture(t, func(f *fixture) {
+		a, dies := f.start("a", 0), f.start("dies", 0)
+		f.seat("old")
+		f.assign(arena.Share{Member: "dies", Matches: []string{"old"}})
+		a.seats(2)
+		f.end("old")
+		f.seat("new")
+		a.tick()
+		dies.stop()
+		later(9 * time.Second)
+		require.Len(t, a.List(), 1)
+		a.setMaxMatches(10)
+		later(2 * time.Second)
+		require.Equal(t, []string{"new"}, a.Matches())
+	})
+}
+
 // Only a process that cannot start matches has the seed key of new ones. They wait until it
 // can start them, or until another process has the key.
 func TestNewMatchesWaitForASeedKey(t *testing.T) {
