@@ -93,8 +93,8 @@ func (m *Members) playMine(ctx context.Context) error {
 
 // Watch calls assign immediately, and each time that another member comes, goes or changes its
 // seed keys, or that assignments arrive, until ctx ends. If assign fails, Watch calls it again
-// after a second. If matches waited, Watch calls it within about a second after a member can
-// start matches.
+// after a second. If matches waited, Watch calls it within about two seconds after a member can
+// start some of them.
 func (m *Members) Watch(ctx context.Context, assign func(context.Context) error) {
 	m.watching.Store(true)
 	defer m.watching.Store(false)
@@ -191,22 +191,25 @@ func (m *Members) tryToDivide(ctx context.Context, lease func(before arena.Assig
 	alive := m.alive()
 	m.mu.Unlock()
 	var unfinished []arena.Unfinished
-	waiting := false
+	var waiting []string
 	for _, s := range seatings {
 		isNew := before.MemberOf(s.MatchID) == ""
 		switch {
 		case isNew && holdsBack(s):
 		case isNew && mustWait(alive, s.SeedKey):
-			waiting = true
+			waiting = append(waiting, s.SeedKey)
 		default:
 			unfinished = append(unfinished, arena.Unfinished{ID: s.MatchID, SeedKey: s.SeedKey})
 		}
 	}
 	m.mu.Lock()
-	if waiting && !m.waiting {
-		m.o.Logger.Warn("new matches wait: no process that plays can start them")
+	m.unfinished = unfinished
+	if len(waiting) > 0 { // a move holds back all new matches, so it does not know whether some still wait
+		if len(m.waiting) == 0 {
+			m.o.Logger.Warn("new matches wait: no process that was heard and has their seed key can start them")
+		}
+		m.waiting = waiting
 	}
-	m.unfinished, m.waiting = unfinished, waiting || m.waiting
 	m.mu.Unlock()
 	events, err := before.Assign(lease(before), alive, unfinished)
 	if err != nil {
@@ -226,7 +229,7 @@ func mustWait(alive []arena.MemberSeen, seedKey string) bool {
 	exists := false
 	for _, s := range alive {
 		if slices.Contains(s.SeedKeys, seedKey) {
-			if canStart(s) {
+			if s.MaxMatches > 0 {
 				return false
 			}
 			exists = true
@@ -235,14 +238,13 @@ func mustWait(alive []arena.MemberSeen, seedKey string) bool {
 	return exists
 }
 
-func canStart(s arena.MemberSeen) bool { return s.MaxMatches > 0 }
-
-// assignWaiting wakes Watch if matches wait and a member can start matches.
+// assignWaiting wakes Watch if a match that waited need not wait anymore.
 func (m *Members) assignWaiting() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.waiting && slices.ContainsFunc(m.alive(), canStart) {
-		m.waiting = false
+	alive := m.alive()
+	if slices.ContainsFunc(m.waiting, func(seedKey string) bool { return !mustWait(alive, seedKey) }) {
+		m.waiting = nil
 		signal(m.assign)
 	}
 }

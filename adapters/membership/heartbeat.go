@@ -42,7 +42,7 @@ func (m *Members) beat(ctx context.Context) {
 }
 
 // awaitBeat waits until the next heartbeat is due. start is the start of the last one.
-// Meanwhile, it calls assignWaiting every second.
+// Every second until then, it checks whether waiting matches can be assigned.
 func (m *Members) awaitBeat(ctx context.Context, start time.Time) error {
 	for {
 		m.assignWaiting()

@@ -107,8 +107,8 @@ type Members struct {
 	heard      map[string]eventstore.Recorded // the newest event of each other member, by id, even if the member is gone
 	assigned   arena.Assignments
 	newest     eventstore.Recorded // the event that contains these assignments; without a type before the first one
-	unfinished []arena.Unfinished  // as Assign last read them
-	waiting    bool                // whether Assign left out matches because nobody could start them
+	unfinished []arena.Unfinished  // as they were last read, without the new matches that wait
+	waiting    []string            // the seed keys of new matches that wait because nobody could start them
 
 	resubscribe func()           // ends the subscription; never nil
 	announced   arena.MemberSeen // the newest heartbeat of this process

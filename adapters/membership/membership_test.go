@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -233,8 +234,8 @@ func TestNewMatchesWaitWhileNobodyCanStart(t *testing.T) {
 	}
 }
 
-// While a new match waits, a process dies whose match has ended. All others then look which
-// matches to move. The new match still begins without a tick.
+// A new match waits. Then a process dies whose only match has ended, so the other one looks
+// for matches to move. The new match still begins without a tick.
 func TestNewMatchWaitsWhileAnotherProcessDies(t *testing.T) {
 	withFixture(t, func(f *fixture) {
 		a, dies := f.start("a", 0), f.start("dies", 0)
@@ -265,7 +266,11 @@ func TestNewMatchesWaitForASeedKey(t *testing.T) {
 				later(10 * time.Second)
 				f.seat("x", "y")
 				all[0].tick()
+				reads := f.reads.Load()
+				later(20 * time.Second)
 				require.Zero(t, f.stored("MatchesAssigned"))
+				require.Equal(t, reads, f.reads.Load(), "it waits for a member that can start them")
+				require.Equal(t, 1, strings.Count(all[0].lines.String(), "new matches wait"))
 				all[n].setMaxMatches(10)
 				all[n].setKeys("k1")
 				later(3 * time.Second)
