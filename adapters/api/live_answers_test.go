@@ -81,6 +81,31 @@ func (l listed) From(string, string, int) ([]matches.Summary, bool, error) {
 	return []matches.Summary{matches.Summary(l)}, true, nil
 }
 
+// The match list may be behind the live boards. A match that only they show has a record and
+// frames.
+func TestLiveMatchThatIsNotListedYet(t *testing.T) {
+	s := newSpectated(t, func(o *api.Options) { o.Matches = unlisted{o.Matches} })
+	s.shown(s.running)
+	path := "/matches/" + s.running.MatchID
+	record := s.get(path).is(http.StatusOK).json
+	require.Equal(t, "running", record["status"])
+	require.Len(t, record["players"], 4)
+	require.Len(t, s.frames(s.running), s.running.State.Seq)
+	s.get(path + "/statistics").is(http.StatusConflict)
+	s.get("/matches/"+s.seated.MatchID).is(http.StatusNotFound, "not_found")
+}
+
+// The type unlisted is a match list without running matches.
+type unlisted struct{ api.Matches }
+
+// Get implements api.Matches.
+func (l unlisted) Get(id string) (m matches.Summary, found bool, err error) {
+	if m, found, err = l.Matches.Get(id); m.Status == matches.Running {
+		return matches.Summary{}, false, nil
+	}
+	return m, found, err
+}
+
 // Callers get 503 while the live boards are not ready. They also get 503 for a running
 // match that the boards do not show yet.
 func TestLiveBoardsThatAreNotReady(t *testing.T) {

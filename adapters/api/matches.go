@@ -225,11 +225,15 @@ var causes = map[string]string{
 }
 
 // summary finds a match that has started. If the ladder voided the match before the
-// start, the error says so.
+// start, the error says so. The live boards may show a match that the list does not have
+// yet.
 func (s *Server) summary(id string) (matches.Summary, error) {
 	m, found, err := s.Matches.Get(id)
 	if err != nil || found {
 		return m, err
+	}
+	if m, _, running := s.Live.Started(id); running {
+		return m, nil
 	}
 	mode, reason, voided, err := s.Matches.Voided(id)
 	switch {
