@@ -55,6 +55,7 @@ class Follow {
     this.asked = performance.now();
     const { body, date } = await ask(this.note.dataset.queue);
     this.tick = body.nextTick ? performance.now() + Date.parse(body.nextTick) - date : 0;
+    this.show();
   }
 
   show() {

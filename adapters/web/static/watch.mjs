@@ -346,16 +346,20 @@ class Watch {
   }
 
   // fill fetches frames up to the newest frame. It also fetches frames that arrive
-  // during the fill, because there may be no later frame that triggers another fill.
+  // during the fill, because there may be no later frame that triggers another fill. It
+  // stops when the match ends, because load then fetches all frames again.
   async fill() {
     this.filling = true;
+    const { line } = this;
     try {
-      for (let from = 0; from < this.line.next && this.line.next <= this.newest;) {
-        from = this.line.next;
-        for await (const page of this.source.pages(from - 1)) for (const frame of page.frames) this.take(frame);
+      for (let from = 0; from < line.next && line.next <= this.newest;) {
+        from = line.next;
+        for await (const page of this.source.pages(from - 1)) {
+          if (this.line !== line) return;
+          for (const frame of page.frames) this.take(frame);
+        }
       }
-    } catch { /* the next frame tries again */ }
-    this.filling = false;
+    } catch { /* the next frame tries again */ } finally { this.filling = false; }
   }
 
   take(frame) {
