@@ -185,7 +185,9 @@ type limitedConn struct {
 	closed func()
 }
 
+// Close stops counting the connection first, so that no client is refused because of a
+// connection that it has seen closed.
 func (c *limitedConn) Close() error {
-	defer c.closed()
+	c.closed()
 	return c.TCPConn.Close()
 }
