@@ -131,10 +131,11 @@ func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 }
 
 // open loads a path, even if the path differs from the current one only in the
-// hash.
+// hash. If the previous page has just changed its own address, Navigate returns too early.
 func (p *tab) open(path string) {
 	p.t.Helper()
 	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(p.base+path))
+	p.until(`location.href !== 'about:blank' && document.readyState === 'complete'`)
 }
 
 // The method until() polls a JavaScript expression and returns once it is true. If the
@@ -143,7 +144,7 @@ func (p *tab) until(expression string) {
 	p.t.Helper()
 	for {
 		_, err := chromedp.Run(p.ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(0)))
-		if err != nil && (strings.Contains(err.Error(), "Cannot find context") || strings.Contains(err.Error(), "target navigated")) {
+		if err != nil && (strings.Contains(err.Error(), "Cannot find context") || strings.Contains(err.Error(), "target navigated") || strings.Contains(err.Error(), "context was destroyed")) {
 			continue
 		}
 		require.NoError(p.t, err, expression)
