@@ -117,7 +117,7 @@ func TestMetricsOfSubscriptions(t *testing.T) {
 	const open, lag = `arena_log_subscriptions{filter="seen-,heard-"}`, `arena_log_subscription_lag_seconds{filter="seen-,heard-"}`
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	taken, live := make(chan struct{}), make(chan struct{}, 9)
+	taken, live := make(chan struct{}), make(chan struct{}, 1)
 	done := make(chan error, 1)
 	go func() {
 		for m, err := range log.Subscribe(ctx, 0, eventstore.Filter{StreamPrefixes: []string{"seen-", "heard-"}}) {
@@ -129,7 +129,7 @@ func TestMetricsOfSubscriptions(t *testing.T) {
 				taken <- struct{}{}
 			}
 			if m.CaughtUp {
-				live <- struct{}{}
+				note(live)
 			}
 		}
 		done <- nil
