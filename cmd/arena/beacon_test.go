@@ -76,10 +76,9 @@ func (u *upgrades) matches() (ids []string) {
 	return ids
 }
 
-// join registers four bots, and collects their upgrade requests. When the first of
-// these requests arrives, join calls first(). The arena may seat three of the bots
-// before the fourth is registered, so the first upgrade waits until all four are
-// registered.
+// join registers the three bots of a table, and collects their upgrade requests. When the
+// first of these requests arrives, join calls first(). The first upgrade waits until the
+// call that registers the last bot has returned, because first() may kill the arena.
 func (u *upgrades) join(s *testArena, first func()) {
 	s.t.Helper()
 	registered := make(chan struct{})
@@ -90,7 +89,7 @@ func (u *upgrades) join(s *testArena, first func()) {
 			first()
 		}
 	}
-	players := goodPlayers(s.t, 4, &eventTrigger{})
+	players := goodPlayers(s.t, 3, &eventTrigger{})
 	for _, p := range players {
 		p.upgrade = u.add
 	}

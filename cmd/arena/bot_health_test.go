@@ -41,7 +41,7 @@ type ailing struct {
 func newAiling(t *testing.T) *ailing {
 	a := &ailing{t: t, testArena: newTestArena(t, "--tick", "250ms", "--rest-standard", "0s", "--decision-standard", "2s")}
 	a.start("--no-play")
-	a.revive("127.0.0.1:0")
+	a.revive("127.0.0.9:0") // no other test gets its port while it is dead
 	striking := newTestBot(t, "striking")
 	striking.conduct = func(ctx context.Context, conn *websocket.Conn, d decision) error {
 		if !a.strikes.Load() {
@@ -55,6 +55,7 @@ func newAiling(t *testing.T) *ailing {
 	a.join(striking, newTestBot(t, "good"), newTestBot(t, "better"))
 	a.owner = a.owners[0]
 	a.must(a.owner.Register(t.Context(), "dead", ladder.Standard, "http://"+a.address))
+	require.Equal(t, "untested", a.bot("good").Health.State)
 	a.stop()
 	return a
 }
@@ -141,7 +142,6 @@ func TestFailingBotsAreShown(t *testing.T) {
 	a.strikes.Store(true)
 	a.dead.kill()
 	a.start()
-	require.Equal(t, "untested", a.bot("good").Health.State)
 	dead, striking := a.becomes("dead", "unreachable"), a.becomes("striking", "failing")
 	good := a.becomes("good", "ok")
 	require.NotNil(t, good.Seating)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -17,6 +18,7 @@ import (
 
 	"hexarena/adapters/web/webtest"
 	"hexarena/domain/ladder"
+	"hexarena/domain/match"
 	"hexarena/projections/matches"
 )
 
@@ -33,9 +35,9 @@ const (
 var hostile = "<b>Rudi</b>" + strings.Repeat("🏝", 14) + strings.Repeat("W", 15)
 
 // The function played() returns an arena with three house bots that have a rated match.
-func played(t *testing.T) *testArena {
+func played(t *testing.T, flags ...string) *testArena {
 	t.Helper()
-	s := newTestArena(t, "--tick", "500ms", "--rest-standard", "1s")
+	s := newTestArena(t, append(flags, "--tick", "500ms", "--rest-standard", "1s")...)
 	s.start()
 	house := s.owner()
 	for name, strategy := range map[string]string{"Greta": "greedy", "Gustav": "greedy", hostile: "random"} {
@@ -85,7 +87,7 @@ func lastLink(t testing.TB, s *testArena, address string) string {
 func TestPersonRunsABotFromTheDashboard(t *testing.T) {
 	t.Parallel()
 	b := newTab(t)
-	s := played(t)
+	s := played(t, "--decision-standard", "5m")
 	b.visit(s.base())
 	b.signIn(s, "ada@example.org")
 
@@ -103,24 +105,33 @@ func TestPersonRunsABotFromTheDashboard(t *testing.T) {
 	require.Equal(t, 1, strings.Count(b.text("main"), "no connection could be made"), "the page names the cause once")
 	require.Equal(t, "/dashboard", b.path())
 
-	url := launch(t, "bot", "greedy", "--listen", "127.0.0.1:0", "--think", "50ms").await(`(http://\S+)\n`)[1]
-	b.fill(`input[name="url"]`, url)
+	lovelace, shown := newTestBot(t, "Lovelace"), make(chan struct{})
+	show := sync.OnceFunc(func() { close(shown) })
+	t.Cleanup(show)
+	lovelace.hold = func(r *match.Request) {
+		if r.Kind == "turn" && r.MatchID != "deploy-check" {
+			<-shown
+		}
+	}
+	b.fill(`input[name="url"]`, lovelace.url)
 	b.submit("form[data-check] button")
 	require.Contains(t, b.text("main"), "Your bot passed the deploy check")
 	botPath := strings.TrimSuffix(b.path(), "?done=registered")
 	botID := strings.TrimPrefix(botPath, "/dashboard/bots/")
 
-	var match matches.Summary
+	var running matches.Summary
 	eventually(t, "the bot plays", func() bool {
 		for _, m := range s.list(matches.Running) {
 			if plays(m, botID) {
-				match = m
+				running = m
 			}
 		}
-		return match.ID != ""
+		return running.ID != ""
 	})
-	b.open("/watch/" + match.ID) // the bot thinks so long that the match is still running
-	b.do(chromedp.WaitReady(chromedp.CSS(".watch.ready")), chromedp.WaitReady(chromedp.CSS(`.watch[data-status="completed"]`)))
+	b.open("/watch/" + running.ID)
+	b.do(chromedp.WaitReady(chromedp.CSS(`.watch.ready[data-status="running"]`)))
+	show()
+	b.do(chromedp.WaitReady(chromedp.CSS(`.watch[data-status="completed"]`)))
 	require.Contains(t, b.text("[data-part=now]"), "The match ends")
 	b.do(chromedp.Focus(chromedp.CSS("[data-range]")), chromedp.KeyEvent(kb.Home)) // on a small screen, the result is above the bar
 	require.Regexp(t, `^1 / \d+$`, b.text("[data-place]"))
@@ -129,7 +140,7 @@ func TestPersonRunsABotFromTheDashboard(t *testing.T) {
 	b.open("/bot/" + botID)
 	require.Contains(t, b.text("main"), "@ada")
 	require.Contains(t, b.text("#bot-matches .scroll"), "of 4")
-	b.open("/bot/" + botID + "/log/" + match.ID)
+	b.open("/bot/" + botID + "/log/" + running.ID)
 	require.Contains(t, b.text("main"), "setup")
 
 	b.open(botPath)

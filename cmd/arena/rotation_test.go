@@ -20,10 +20,10 @@ func TestSeedKeysRotateByThemselves(t *testing.T) {
 	s := newTestArena(t, append(quick, "--seed-key-rotation", "1s")...)
 	s.start()
 	s.join(goodPlayers(t, 4, &eventTrigger{})...)
-	s.finish(2)
+	s.awaitRated(2)
 	s.stop()
 	s.start()
-	s.finish(4)
+	s.awaitRated(4)
 	s.retire()
 	var records []rest.Match
 	published := func() (keys map[string][]byte) {

@@ -250,9 +250,11 @@ func (f *securityArena) endlessBodies(t *testing.T) {
 
 var heapInUse = regexp.MustCompile(`(?m)^go_memstats_heap_inuse_bytes (\S+)$`)
 
-// heap returns how much heap memory the arena uses, in bytes.
+// heap returns how much heap memory the arena uses after a garbage collection, in bytes.
 func (f *securityArena) heap(t *testing.T) int64 {
 	t.Helper()
+	status, _ := fetch(t, "http://"+f.admin()+"/debug/pprof/heap?gc=1")
+	require.Equal(t, http.StatusOK, status)
 	res, err := http.Get("http://" + f.admin() + "/metrics")
 	require.NoError(t, err)
 	defer res.Body.Close()

@@ -82,11 +82,14 @@ func TestStopAnswersReceivedCalls(t *testing.T) {
 	s := newTestArena(t)
 	s.start()
 	o := s.owner()
-	pinged := make(chan struct{}, 1)
+	pinged, stopping := make(chan struct{}, 1), make(chan struct{})
 	bot := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/ping") {
 			pinged <- struct{}{}
-			<-time.After(500 * time.Millisecond) // the shutdown begins during this time
+			select {
+			case <-stopping:
+			case <-r.Context().Done():
+			}
 			_, _ = io.WriteString(w, "pong")
 			return
 		}
@@ -105,6 +108,15 @@ func TestStopAnswersReceivedCalls(t *testing.T) {
 	registered := make(chan error, 1)
 	go func() { registered <- o.Register(t.Context(), "slow", "standard", bot.URL) }()
 	<-pinged
+	s.arena.signal(syscall.SIGTERM)
+	eventually(t, "the shutdown has begun", func() bool {
+		c, err := net.Dial("tcp", dawdler.RemoteAddr().String())
+		if err == nil {
+			_ = c.Close()
+		}
+		return err != nil
+	})
+	close(stopping)
 	s.stop()
 	require.NoError(t, <-registered)
 

@@ -149,8 +149,14 @@ func (s *testArena) awaitRunning() (running matches.Summary) {
 	return running
 }
 
+// awaitRated waits until the given number of matches have been rated.
+func (s *testArena) awaitRated(n int) {
+	s.t.Helper()
+	eventually(s.t, fmt.Sprint(n, " matches are rated"), func() bool { return len(s.list(matches.Completed)) >= n })
+}
+
 // finish waits until the given number of matches have been rated and no match is
-// running.
+// running. If bots can be seated again at once, it may have to wait until they are paused.
 func (s *testArena) finish(rated int) {
 	s.t.Helper()
 	eventually(s.t, "all matches are rated", func() bool {

@@ -54,6 +54,7 @@ func TestTrialsOnThePages(t *testing.T) {
 			release()
 		}
 		b.do(chromedp.WaitVisible(chromedp.CSS("main .notice")))
+		b.awaitLoad() // the page has loaded itself again
 		result := b.path()
 		require.Regexp(t, c.text, b.text("main"))
 		b.examine("trial-"+c.name, judge)

@@ -214,8 +214,10 @@ func TestLitewitnessCosignsLadderHeads(t *testing.T) {
 	a.awaitHead(3, c.N, all)
 	require.Equal(t, "0", a.failures(one, "inconsistent"))
 	a.arena.awaitLog(0, "the witness cosigned the head of size")
-	status, ready := fetch(t, "http://"+a.arena.admin()+"/ready")
-	require.Equal(t, http.StatusOK, status, ready)
+	eventually(t, "the arena is ready", func() bool {
+		status, _ := fetch(t, "http://"+a.arena.admin()+"/ready")
+		return status == http.StatusOK
+	})
 }
 
 // forgedLadder is a ladder tree with forged events that the arena has signed. It
