@@ -95,6 +95,7 @@ func (h *Hub) catchUp(ctx context.Context) (eventstore.Position, error) {
 // forget removes all matches, because their frames may show events that the log has lost.
 // Readers connect again, and get the frames of the events that are still there.
 func (h *Hub) forget() {
+	h.voided = nil
 	for _, id := range h.ids() {
 		if m, ok := h.find(id); ok {
 			h.leave(m, nil)
@@ -137,7 +138,8 @@ func (h *Hub) read(ctx context.Context, id string) error {
 }
 
 // apply folds an event of the subscription. It skips events that are already
-// folded, and events of matches that ended before the hub started.
+// folded, and events of matches that ended before the hub started. It also skips matches
+// that were voided before they started: no later event of the ladder would end them.
 func (h *Hub) apply(ctx context.Context, r eventstore.Recorded) {
 	if _, ok := ladder.ModeOf(string(r.Stream)); ok {
 		h.applyLadder(ctx, r)
@@ -146,7 +148,7 @@ func (h *Hub) apply(ctx context.Context, r eventstore.Recorded) {
 	id := strings.TrimPrefix(string(r.Stream), match.StreamPrefix)
 	m, known := h.find(id)
 	if !known {
-		if r.Revision > 0 {
+		if r.Revision > 0 || slices.Contains(h.voided, id) {
 			return
 		}
 		m = newRunning(id)
@@ -187,6 +189,9 @@ func (h *Hub) applyLadder(ctx context.Context, r eventstore.Recorded) {
 	case ladder.RatingsChanged:
 		h.conclude(ctx, e.MatchID, r.Position)
 	case ladder.MatchVoided:
+		if _, started := h.find(e.MatchID); !started {
+			h.voided = append(h.voided[max(0, len(h.voided)+1-maxVoided):], e.MatchID)
+		}
 		h.conclude(ctx, e.MatchID, r.Position)
 	}
 }

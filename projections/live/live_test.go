@@ -436,6 +436,23 @@ func TestStreamEndsWithoutARecordIfTheEndIsUnknown(t *testing.T) {
 	})
 }
 
+// Another process may start a match just after the ladder has voided it. No event of the ladder
+// ends this match, so the hub does not show it.
+func TestMatchThatStartsAfterItsVoidIsNotShown(t *testing.T) {
+	bubble(t, func(t *testing.T, s *stage) {
+		s.run()
+		late := s.Seat(ladder.Standard, arenatest.ID("Ann"), arenatest.ID("Bea"), arenatest.ID("Cat"))[0]
+		late.Void(match.Operator)
+		late.Start()
+		late.Play(1)
+		good := s.seat(ladder.Standard, "Dot", "Eve", "Fay")
+		settled()
+		list := s.hub.List("")
+		require.Len(t, list, 1)
+		require.Equal(t, good.MatchID, list[0].ID)
+	})
+}
+
 func TestAwaitEndsWithTheMatchOrTheContext(t *testing.T) {
 	bubble(t, func(t *testing.T, s *stage) {
 		s.run()
