@@ -84,6 +84,7 @@ func (l *Ladder) catchUp(ctx context.Context, ours uuid.UUID) (stored bool, err 
 	if err != nil {
 		return stored, fmt.Errorf("read %s: %w", l.stream, err)
 	}
+	l.known.Store(true)
 	return stored, nil
 }
 
@@ -142,6 +143,7 @@ func (l *Ladder) foldFrom(ctx context.Context, ours uuid.UUID, stored *bool) err
 func (l *Ladder) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.known.Store(false)
 	l.state = ladder.New(l.Mode())
 	l.snapshots.restored, l.snapshots.last, l.snapshots.covered = false, uuid.Nil, 0
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -56,6 +57,7 @@ type Ladder struct {
 	options LadderOptions
 
 	writing *semaphore.Weighted // locked while deciding, appending and folding; a caller that waits for it gives up when its context ends
+	known   atomic.Bool         // whether the state includes all events of a read
 	mu      sync.RWMutex        // guards state; code that writes state must also hold writing
 	state   ladder.Ladder
 
@@ -153,6 +155,9 @@ func (l *Ladder) Absentees(ctx context.Context, candidates []ladder.Candidate, n
 
 // CatchUp folds the events that other processes have stored.
 func (l *Ladder) CatchUp(ctx context.Context) error { return l.read(ctx, func(ladder.Ladder) {}) }
+
+// Known reports whether the ladder has been read from the log. It does not read the log.
+func (l *Ladder) Known() bool { return l.known.Load() }
 
 // Waiting counts the candidates that could be seated now. It does not read the log, so
 // it never delays a writer.

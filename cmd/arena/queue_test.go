@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -14,19 +16,29 @@ import (
 
 	"hexarena/adapters/rest"
 	"hexarena/domain/ladder"
+	"hexarena/eventstore/logtest/outage"
 )
 
 // Two bots wait, because a table needs at least three. Another process on the same
-// log, which seats no tables, counts the same bots.
+// log, which seats no tables, counts the same bots, even during an outage.
 func TestQueueOfTwoProcesses(t *testing.T) {
 	t.Parallel()
 	s := newTestArena(t)
 	s.start()
+	node := outage.New(t, s.arena.await(`event store on esdb://(\S+)\?`)[1])
 	peer := newTestArena(t, "--no-play", "--secrets", filepath.Join(s.data, "secrets.json"), "--mail", "file:"+filepath.Join(s.data, "mail"),
-		"--eventstore", fmt.Sprintf("esdb://%s?tls=false", s.arena.await(`event store on esdb://(\S+)\?`)[1]))
+		"--eventstore", fmt.Sprintf("esdb://%s?tls=false", node.Address()))
 	peer.start()
 	queue := func(a *testArena, mode string) (q rest.Queue) {
-		a.get("/queue?mode="+mode, &q)
+		eventually(t, "the log answers within a second", func() bool {
+			status, body := fetch(t, a.base()+"/queue?mode="+mode)
+			if status == http.StatusServiceUnavailable {
+				return false
+			}
+			require.Equal(t, http.StatusOK, status, body)
+			require.NoError(t, json.Unmarshal([]byte(body), &q))
+			return true
+		})
 		return q
 	}
 	require.Zero(t, queue(s, ladder.Standard).Waiting)
@@ -37,6 +49,18 @@ func TestQueueOfTwoProcesses(t *testing.T) {
 	})
 	require.Nil(t, queue(peer, ladder.Standard).NextTick)
 	require.Zero(t, queue(s, ladder.Parley).Waiting)
+
+	node.Set(outage.Refused)
+	eventually(t, "the outage is known, and the queue is still served", func() bool {
+		res, err := http.Get(peer.base() + "/queue")
+		require.NoError(t, err)
+		defer res.Body.Close()
+		return res.StatusCode == http.StatusOK && res.Header.Get(rest.HeaderStale) != ""
+	})
+	require.Equal(t, 2, queue(peer, ladder.Standard).Waiting)
+	status, body := fetch(t, peer.base()+"/queue?mode=parley")
+	require.Equal(t, http.StatusServiceUnavailable, status, "this process has never read the ladder of parley: %s", body)
+	node.Set(outage.None)
 	peer.stop()
 	s.stop()
 }

@@ -80,8 +80,10 @@ func (q queue) count(ctx context.Context, l *matchmaker.Ladder) (int, error) {
 	return l.Waiting(bots, time.Now()), nil
 }
 
+// catchUp reads the new events of a ladder that another process writes. During an outage, the
+// ladder stays as this process knows it.
 func (q queue) catchUp(ctx context.Context, l *matchmaker.Ladder) error {
-	if q.arena.seating.Load() != nil {
+	if q.arena.seating.Load() != nil || q.arena.log.Outage() > 0 && l.Known() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, queueTime)
