@@ -95,6 +95,15 @@ func fixtureOn(t *testing.T, log *memory.Log, secure bool) *fixture {
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
+	for _, links := range []*tally{f.links.requesters, f.links.addresses} {
+		keys := map[string]uint64{}
+		links.hash = func(key string) uint64 { // no two keys share a bucket
+			if _, known := keys[key]; !known {
+				keys[key] = uint64(len(keys))
+			}
+			return keys[key]
+		}
+	}
 	return f
 }
 

@@ -54,11 +54,14 @@ const tallyBuckets = 1 << 16
 // into the same bucket share its limit. The hash seed is random, so nobody can predict
 // which keys share a bucket.
 type tally struct {
-	seed    maphash.Seed
+	hash    func(key string) uint64
 	buckets [][]time.Time // nil before the first link
 }
 
-func newTally() *tally { return &tally{seed: maphash.MakeSeed()} }
+func newTally() *tally {
+	seed := maphash.MakeSeed()
+	return &tally{hash: func(key string) uint64 { return maphash.String(seed, key) }}
+}
 
 // bucket returns the bucket of a key, after removing links that are older than
 // linkWindow.
@@ -66,7 +69,7 @@ func (t *tally) bucket(key string, now time.Time) *[]time.Time {
 	if t.buckets == nil {
 		t.buckets = make([][]time.Time, tallyBuckets)
 	}
-	b := &t.buckets[maphash.String(t.seed, key)%tallyBuckets]
+	b := &t.buckets[t.hash(key)%tallyBuckets]
 	*b = slices.DeleteFunc(*b, func(at time.Time) bool { return now.Sub(at) >= linkWindow })
 	return b
 }
