@@ -202,7 +202,11 @@ func TestFaultsOfAWitness(t *testing.T) {
 			c, lines := newClient(t, tree, w.flag(serve(t, w)))
 			t.Cleanup(c.http.CloseIdleConnections)
 			w.setFault(test.fault)
+			began := time.Now()
 			c.submit(t.Context(), c.trees[mode])
+			retry := &c.trees[mode].peers[0].retry
+			require.False(t, retry.Before(began.Add(firstWait)), "the client waits for a second")
+			*retry = retry.Add(time.Hour) // so that a slow machine does not reach this time
 			require.Empty(t, c.Cosignatures(mode, tree.newest()))
 			_, _, found := c.Cosigned(mode, 1)
 			require.False(t, found)
