@@ -242,8 +242,7 @@ func mustWait(alive []arena.MemberSeen, seedKey string) bool {
 func (m *Members) assignWaiting() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	alive := m.alive()
-	if slices.ContainsFunc(m.waiting, func(seedKey string) bool { return !mustWait(alive, seedKey) }) {
+	if slices.ContainsFunc(m.waiting, func(seedKey string) bool { return !mustWait(m.alive(), seedKey) }) {
 		m.waiting = nil
 		signal(m.assign)
 	}
