@@ -240,7 +240,10 @@ func TestNobodyIsSeatedWithoutTheBeacon(t *testing.T) {
 	}
 	ready(http.StatusOK)
 	relay.Fail(drandtest.Down)
-	ready(http.StatusServiceUnavailable)
+	eventually(t, "the beacon is behind", func() bool {
+		_, body := fetch(t, operators+"/ready")
+		return strings.Contains(body, "the arena seats nobody: the beacon is behind")
+	})
 	u.join(s, nil)
 	joined := len(s.arena.err.String())
 	s.arena.awaitLog(joined, `(?s)(msg="tables not seated; retrying at the next tick" mode=standard error="the beacon is behind.*){3}`)

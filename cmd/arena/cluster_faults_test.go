@@ -170,7 +170,11 @@ func quorumLost(p *clusterPlay) {
 	p.awaitNotReady("the log has been unavailable for")
 	for i, id := range shown {
 		p.reach(i)
-		if !slices.ContainsFunc(p.list(matches.Running), func(m matches.Summary) bool { return m.ID == id }) {
+		in := func(list []matches.Summary) bool {
+			return slices.ContainsFunc(list, func(m matches.Summary) bool { return m.ID == id })
+		}
+		if !in(p.list(matches.Running)) {
+			require.True(p.t, id == "" || in(append(p.list(matches.Completed), p.list(matches.Aborted)...)), "%s has disappeared", id)
 			continue // it ended before the log became unavailable
 		}
 		status, body := fetch(p.t, p.base()+"/matches/"+id)

@@ -21,8 +21,15 @@ func TestMoveToAnotherLogLosesNothing(t *testing.T) {
 	f := &eventTrigger{}
 	s := newTestArena(t, quick...)
 	s.start()
-	s.join(goodPlayers(t, 8, f)...)
-	f.fireAfter(t, 1500+rng.IntN(1000), func() { s.arena.signal(syscall.SIGTERM) })
+	players := goodPlayers(t, 8, f)
+	for _, p := range players {
+		p.upgrade, p.answered = nil, nil // count only requests
+	}
+	s.join(players...)
+	f.fireAfter(t, 750+rng.IntN(500), func() {
+		s.arena.signal(syscall.SIGTERM)
+		<-s.arena.exited // so the match that waits for this answer is unfinished
+	})
 	s.stop()
 	before := shown(s)
 
@@ -49,7 +56,7 @@ func TestMoveToAnotherLogLosesNothing(t *testing.T) {
 	s.flags = append(s.flags, "--eventstore", to)
 	require.Equal(t, before, shown(s))
 	s.start()
-	f.fireAfter(t, 200, func() {})
+	f.fireAfter(t, 100, func() {})
 	c := settleOn(s, target, folder)
 	compared, claims := c.audit(t, s.players)
 	t.Logf("%d matches rated, %d of them resumed by a claim, %d public events equal to those of runs without a move", len(c.order), claims, compared)

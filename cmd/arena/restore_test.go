@@ -21,8 +21,15 @@ func TestARestoredBackupPlaysOn(t *testing.T) {
 	f := &eventTrigger{}
 	s := newTestArena(t, quick...)
 	s.start()
-	s.join(goodPlayers(t, 8, f)...)
-	f.fireAfter(t, 1500+rng.IntN(1000), func() { s.arena.signal(syscall.SIGTERM) })
+	players := goodPlayers(t, 8, f)
+	for _, p := range players {
+		p.upgrade, p.answered = nil, nil // count only requests
+	}
+	s.join(players...)
+	f.fireAfter(t, 750+rng.IntN(500), func() {
+		s.arena.signal(syscall.SIGTERM)
+		<-s.arena.exited // so the match that waits for this answer is unfinished
+	})
 	s.stop()
 
 	log, secrets := t.TempDir(), filepath.Join(t.TempDir(), "secrets.json")
@@ -43,7 +50,7 @@ func TestARestoredBackupPlaysOn(t *testing.T) {
 		restored := restore(t, s, log, secrets)
 		require.Equal(t, before, shown(restored))
 		restored.start()
-		f.fireAfter(t, 200, func() {})
+		f.fireAfter(t, 100, func() {})
 		c := restored.settle()
 		compared, claims := c.audit(t, restored.players)
 		t.Logf("%d matches rated, %d of them resumed by a claim, %d public events equal to those of runs without a restore", len(c.order), claims, compared)

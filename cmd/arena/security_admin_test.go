@@ -45,8 +45,10 @@ func (p operatorsPort) refuses(t *testing.T, code, method, path, host string, he
 
 func (p operatorsPort) answers(t *testing.T, path, host string) {
 	t.Helper()
-	status, _ := p.call(t, http.MethodGet, path, host)
-	require.Equal(t, http.StatusOK, status, "%s at %s", path, host)
+	eventually(t, path+" answers at "+host, func() bool { // while the arena starts, /ready may have status 503
+		status, _ := p.call(t, http.MethodGet, path, host)
+		return status == http.StatusOK
+	})
 }
 
 // The operators' endpoints of an arena, a demo and a node accept calls only from the

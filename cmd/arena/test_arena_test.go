@@ -127,7 +127,7 @@ func (s *testArena) get(path string, answer any) {
 	s.must(json.Unmarshal(body, answer))
 }
 
-// The method list() returns the matches with a status, or all matches.
+// The method list() returns the matches with a status.
 func (s *testArena) list(status string) []matches.Summary {
 	s.t.Helper()
 	var list struct{ Matches []matches.Summary }

@@ -72,8 +72,8 @@ func newTestBot(t testing.TB, name string) *testBot {
 	return p
 }
 
-// newBotAlone serves a bot at a loopback address that other servers do not use. If the
-// bot stops, no other test gets its port.
+// newBotAlone serves a bot at a loopback address that few other servers use. If the bot
+// stops, hardly any other test can get its port.
 func newBotAlone(t testing.TB, name string) *testBot {
 	p := newUnstartedBot(t, name)
 	require.NoError(t, p.server.Listener.Close())

@@ -27,7 +27,7 @@ func TestThirdPartyBotPlays(t *testing.T) {
 		require.Empty(t, os.Getenv("CI"), "CI installs node: make deps")
 		t.Skip("needs node: run make deps")
 	}
-	s := newTestArena(t, "--tick", "500ms", "--rest-standard", "1s")
+	s := newTestArena(t, "--tick", "500ms", "--rest-standard", "1s", "--decision-standard", "30s")
 	s.start()
 	house := s.owner()
 	for _, name := range []string{"greedy", "greedy", "random"} {

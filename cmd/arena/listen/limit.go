@@ -179,14 +179,14 @@ func refusedResponse(why string) []byte {
 	return b.Bytes()
 }
 
-// limitedConn is a connection that counts toward the limits until it is closed.
+// limitedConn is a connection that counts toward the limits until Close is called.
 type limitedConn struct {
 	*net.TCPConn
 	closed func()
 }
 
-// Close stops counting the connection first, so that no client is refused because of a
-// connection that it has seen closed.
+// Close stops counting the connection first. A client is therefore seldom refused because of
+// a connection that it has seen closed.
 func (c *limitedConn) Close() error {
 	c.closed()
 	return c.TCPConn.Close()

@@ -213,7 +213,8 @@ func TestFailOnStrikes(t *testing.T) {
 	require.Regexp(t, `(?m)^127\.0\.0\.1:\d+: strikes: 9 dropped; resigned in 3 matches$`, out)
 	out, err = call(t.Context(), append(args, "--fail-on", "strikes")...)
 	require.Contains(t, out, "strikes: 9 dropped")
-	require.Regexp(t, "--fail-on strikes: the bots got (9|[1-9][0-9]) strikes", err.Error(), "on a busy machine, a house bot may be late, too")
+	require.Error(t, err)
+	require.Regexp(t, "--fail-on strikes: the bots got (9|[1-9][0-9]) strikes", err.Error()) // on a busy machine, a house bot may be late, too
 }
 
 // Programs play over sockets. The results are those of the same bots in this process.
