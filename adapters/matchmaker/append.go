@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -84,7 +85,9 @@ func (l *Ladder) catchUp(ctx context.Context, ours uuid.UUID) (stored bool, err 
 	if err != nil {
 		return stored, fmt.Errorf("read %s: %w", l.stream, err)
 	}
-	l.known.Store(true)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.readAt = time.Now()
 	return stored, nil
 }
 
@@ -143,7 +146,6 @@ func (l *Ladder) foldFrom(ctx context.Context, ours uuid.UUID, stored *bool) err
 func (l *Ladder) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.known.Store(false)
-	l.state = ladder.New(l.Mode())
+	l.state, l.readAt = ladder.New(l.Mode()), time.Time{}
 	l.snapshots.restored, l.snapshots.last, l.snapshots.covered = false, uuid.Nil, 0
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -57,9 +56,9 @@ type Ladder struct {
 	options LadderOptions
 
 	writing *semaphore.Weighted // locked while deciding, appending and folding; a caller that waits for it gives up when its context ends
-	known   atomic.Bool         // whether the state includes all events of a read
-	mu      sync.RWMutex        // guards state; code that writes state must also hold writing
+	mu      sync.RWMutex        // guards state and readAt; code that writes them must also hold writing
 	state   ladder.Ladder
+	readAt  time.Time // when state was last read to the end of the stream; zero if it must be read from the start
 
 	snapshots snapshots
 }
@@ -156,8 +155,13 @@ func (l *Ladder) Absentees(ctx context.Context, candidates []ladder.Candidate, n
 // CatchUp folds the events that other processes have stored.
 func (l *Ladder) CatchUp(ctx context.Context) error { return l.read(ctx, func(ladder.Ladder) {}) }
 
-// Known reports whether the ladder has been read from the log. It does not read the log.
-func (l *Ladder) Known() bool { return l.known.Load() }
+// Age returns how long ago the ladder was last read to the end of its stream, and false if
+// it has never been. It does not read the log.
+func (l *Ladder) Age() (time.Duration, bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return time.Since(l.readAt), !l.readAt.IsZero()
+}
 
 // Waiting counts the candidates that could be seated now. It does not read the log, so
 // it never delays a writer.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"log/slog"
 	"net/http"
 	"path/filepath"
 	"sync"
@@ -14,9 +16,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/adapters/matchmaker"
 	"hexarena/adapters/rest"
 	"hexarena/domain/ladder"
+	"hexarena/eventstore"
 	"hexarena/eventstore/logtest/outage"
+	"hexarena/eventstore/memory"
 )
 
 // Two bots wait, because a table needs at least three. Another process on the same
@@ -63,6 +68,53 @@ func TestQueueOfTwoProcesses(t *testing.T) {
 	node.Set(outage.None)
 	peer.stop()
 	s.stop()
+}
+
+// awayLog is a log that is unavailable since a time, unless the time is zero.
+type awayLog struct {
+	logClient
+	log   eventstore.Log
+	since time.Time
+}
+
+func (l *awayLog) Outage() time.Duration {
+	if l.since.IsZero() {
+		return 0
+	}
+	return time.Since(l.since)
+}
+
+func (l *awayLog) Read(ctx context.Context, id eventstore.StreamID, from eventstore.Revision, o eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
+	if l.since.IsZero() {
+		return l.log.Read(ctx, id, from, o)
+	}
+	return func(yield func(eventstore.Recorded, error) bool) {
+		yield(eventstore.Recorded{}, eventstore.ErrUnavailable)
+	}
+}
+
+// During an outage, the queue uses a ladder that was read up to a minute before the outage.
+func TestQueueUsesARecentLadder(t *testing.T) {
+	for between, served := range map[time.Duration]bool{0: true, queueSlack - time.Second: true, queueSlack + time.Second: false} {
+		t.Run(between.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log := &awayLog{log: memory.New()}
+				l := matchmaker.NewLadder(log, matchmaker.LadderOptions{Mode: ladder.Standard, Logger: slog.New(slog.DiscardHandler)})
+				q := newQueue(&arena{log: log, ladders: []*matchmaker.Ladder{l}})
+				_, err := q.Places(t.Context(), ladder.Standard, nil)
+				require.NoError(t, err)
+				<-time.After(between)
+				log.since = time.Now()
+				<-time.After(time.Hour)
+				_, err = q.Places(t.Context(), ladder.Standard, nil)
+				if served {
+					require.NoError(t, err)
+				} else {
+					require.ErrorIs(t, err, eventstore.ErrUnavailable)
+				}
+			})
+		})
+	}
 }
 
 // Calls within a second share one count of the queue, whether the count is still

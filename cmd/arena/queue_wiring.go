@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	queueAge  = time.Second // how old a count of the waiting bots may be
-	queueTime = time.Second // how long a count waits for the log
+	queueAge   = time.Second // how old a count of the waiting bots may be
+	queueTime  = time.Second // how long a count waits for the log
+	queueSlack = time.Minute // during an outage, how much older than the outage a ladder may be
 )
 
 // queue implements api.Queue.
@@ -81,9 +82,11 @@ func (q queue) count(ctx context.Context, l *matchmaker.Ladder) (int, error) {
 }
 
 // catchUp reads the new events of a ladder that another process writes. During an outage, the
-// ladder stays as this process knows it.
+// ladder stays as it was, if this process has read it shortly before.
 func (q queue) catchUp(ctx context.Context, l *matchmaker.Ladder) error {
-	if q.arena.seating.Load() != nil || q.arena.log.Outage() > 0 && l.Known() {
+	age, known := l.Age()
+	outage := q.arena.log.Outage()
+	if known && (q.arena.seating.Load() != nil || outage > 0 && age <= outage+queueSlack) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, queueTime)
