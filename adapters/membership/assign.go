@@ -242,7 +242,11 @@ func mustWait(alive []arena.MemberSeen, seedKey string) bool {
 func (m *Members) assignWaiting() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if slices.ContainsFunc(m.waiting, func(seedKey string) bool { return !mustWait(m.alive(), seedKey) }) {
+	if len(m.waiting) == 0 {
+		return
+	}
+	alive := m.alive()
+	if slices.ContainsFunc(m.waiting, func(seedKey string) bool { return !mustWait(alive, seedKey) }) {
 		m.waiting = nil
 		signal(m.assign)
 	}
