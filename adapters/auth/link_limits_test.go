@@ -123,8 +123,11 @@ func TestLinkLimitsHaveABoundedMemory(t *testing.T) {
 		limit int
 	}{{l.requesters, linksPerRequester}, {l.addresses, linksPerAddress}} {
 		require.Len(t, tallied.buckets, tallyBuckets)
+		used := 0
 		for _, b := range tallied.buckets {
 			require.LessOrEqual(t, len(b), tallied.limit)
+			used += min(len(b), 1)
 		}
+		require.Greater(t, used, tallyBuckets/2, "the hash spreads the keys")
 	}
 }
