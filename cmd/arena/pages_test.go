@@ -23,11 +23,12 @@ import (
 )
 
 // These are the maximum numbers of bytes that a page may transfer: without the frames of its
-// match, and for each frame of the match. A frame usually takes 59 to 65 bytes. Some pages do
-// not load all frames.
+// match and its table of decisions, for each frame, and for each row of the table. A frame
+// usually takes 59 to 65 bytes, and a row 320. Some pages do not load all frames.
 const (
 	maxWeight      = 110 << 10
 	maxFrameWeight = 90
+	maxRowWeight   = 400
 )
 
 // The variable hostile is a bot name of the maximum length. It contains things that
@@ -236,7 +237,8 @@ func TestEveryPageIsSoundInABrowser(t *testing.T) {
 		b.awaitBoards()
 		weight, frames := b.bytes()
 		t.Logf("%-16s %6.1f KB, and frames %6.1f KB", p.name, weight/1024, frames/1024)
-		require.Less(t, weight, float64(maxWeight), p.path)
+		rows, _ := strconv.Atoi(b.value(`document.querySelector(".decisions")?.rows.length`)) // 0 without a table
+		require.Less(t, weight-float64(rows*maxRowWeight), float64(maxWeight), "%s has %d decisions, %s strikes", p.path, rows, b.value(`document.querySelectorAll(".refused").length`))
 		if last, err := strconv.Atoi(b.value(`document.querySelector(".watch [data-range]")?.max`)); err == nil {
 			require.Less(t, frames/float64(last+1), float64(maxFrameWeight), p.path)
 		}
