@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every reader sees every event of its match, including the end. docs/operations.md
-// has the figures for many readers. The test binary also runs as the arena's process.
+// Every reader sees the events of its match or skips them because it is slow, and sees the
+// end. docs/operations.md has the figures for many readers. The test binary also runs as the arena's process.
 func TestBenchLive(t *testing.T) {
 	t.Setenv(asArena, "plain")
 	var out, errOut bytes.Buffer
@@ -24,7 +24,8 @@ func TestBenchLive(t *testing.T) {
 	require.Equal(t, 3, report.Matches)
 	require.Equal(t, 60, report.Ends)
 	require.Positive(t, report.Events)
-	require.Equal(t, report.Events*report.Readers/report.Matches, report.Frames+report.Missed) // a slow reader skips frames
+	require.Equal(t, report.Events*report.Readers/report.Matches, report.Frames+report.Missed)
+	require.Less(t, report.Missed, report.Frames)
 	require.Positive(t, report.P99Ms)
 	t.Logf("%s", out.String())
 }

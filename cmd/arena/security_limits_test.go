@@ -238,7 +238,7 @@ func (f *securityArena) endlessBodies(t *testing.T) {
 	for range senders {
 		o := <-done
 		total += o.sent
-		most = max(most, f.heap(t)) // the other senders still send
+		most = max(most, f.heap(t)) // the other senders may still send
 		require.Less(t, o.sent, 64<<20, "the arena continues to read it")
 		if o.answer != "" { // empty if the connection was reset first
 			require.Contains(t, o.answer, "413")
