@@ -73,6 +73,7 @@ func (l *Ladder) resolveConflict(ctx context.Context, ours uuid.UUID) error {
 // last folded event. If another event is there, the ladder folds the stream again.
 func (l *Ladder) catchUp(ctx context.Context, ours uuid.UUID) (stored bool, err error) {
 	defer l.wakeSnapshots()
+	began := time.Now()
 	err = retry(ctx, func(ctx context.Context) error {
 		err := l.foldFrom(ctx, ours, &stored)
 		if errors.Is(err, errLost) {
@@ -87,7 +88,7 @@ func (l *Ladder) catchUp(ctx context.Context, ours uuid.UUID) (stored bool, err 
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.readAt = time.Now()
+	l.readAt = began
 	return stored, nil
 }
 

@@ -58,7 +58,7 @@ type Ladder struct {
 	writing *semaphore.Weighted // locked while deciding, appending and folding; a caller that waits for it gives up when its context ends
 	mu      sync.RWMutex        // guards state and readAt; code that writes them must also hold writing
 	state   ladder.Ladder
-	readAt  time.Time // when state was last read to the end of the stream; zero if it must be read from the start
+	readAt  time.Time // when state was last read to the end of the stream; zero before the first read and after reset
 
 	snapshots snapshots
 }
@@ -155,8 +155,9 @@ func (l *Ladder) Absentees(ctx context.Context, candidates []ladder.Candidate, n
 // CatchUp folds the events that other processes have stored.
 func (l *Ladder) CatchUp(ctx context.Context) error { return l.read(ctx, func(ladder.Ladder) {}) }
 
-// Age returns how long ago the ladder was last read to the end of its stream, and false if
-// it has never been. It does not read the log.
+// Age returns how long ago the ladder was last read to the end of its stream. It returns false
+// before the first such read, and after the log has lost events until the next one. It does
+// not read the log.
 func (l *Ladder) Age() (time.Duration, bool) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

@@ -17,7 +17,7 @@ import (
 const (
 	queueAge   = time.Second // how old a count of the waiting bots may be
 	queueTime  = time.Second // how long a count waits for the log
-	queueSlack = time.Minute // during an outage, how much older than the outage a ladder may be
+	queueSlack = time.Minute // how long before an outage a ladder may have been read; a process that seats reads it at each tick
 )
 
 // queue implements api.Queue.
@@ -81,8 +81,9 @@ func (q queue) count(ctx context.Context, l *matchmaker.Ladder) (int, error) {
 	return l.Waiting(bots, time.Now()), nil
 }
 
-// catchUp reads the new events of a ladder that another process writes. During an outage, the
-// ladder stays as it was, if this process has read it shortly before.
+// catchUp reads the new events of a ladder that another process writes. During an outage, it
+// keeps a ladder that this process read at most queueSlack before the outage. While this
+// process seats, its ticks read the ladder.
 func (q queue) catchUp(ctx context.Context, l *matchmaker.Ladder) error {
 	age, known := l.Age()
 	outage := q.arena.log.Outage()
