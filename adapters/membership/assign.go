@@ -93,8 +93,8 @@ func (m *Members) playMine(ctx context.Context) error {
 
 // Watch calls assign immediately, and each time that another member comes, goes or changes its
 // seed keys, or that assignments arrive, until ctx ends. If assign fails, Watch calls it again
-// after a second. If matches waited, Watch calls it within about two seconds after a member can
-// start some of them.
+// after a second. If matches waited, Watch calls it within about two seconds after a member that
+// it has heard can start some of them.
 func (m *Members) Watch(ctx context.Context, assign func(context.Context) error) {
 	m.watching.Store(true)
 	defer m.watching.Store(false)
@@ -238,7 +238,7 @@ func mustWait(alive []arena.MemberSeen, seedKey string) bool {
 	return exists
 }
 
-// assignWaiting wakes Watch if a match that waited need not wait anymore.
+// assignWaiting wakes Watch if a match that waited no longer has to wait.
 func (m *Members) assignWaiting() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

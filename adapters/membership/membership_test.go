@@ -269,7 +269,7 @@ func TestNewMatchesWaitForASeedKey(t *testing.T) {
 				reads := f.reads.Load()
 				later(20 * time.Second)
 				require.Zero(t, f.stored("MatchesAssigned"))
-				require.Equal(t, reads, f.reads.Load(), "it waits for a member that can start them")
+				require.Equal(t, reads, f.reads.Load(), "nothing is read while the matches wait")
 				require.Equal(t, 1, strings.Count(all[0].lines.String(), "new matches wait"))
 				all[n].setMaxMatches(10)
 				all[n].setKeys("k1")

@@ -132,6 +132,7 @@ func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 
 // open loads a path, even if the path differs from the current one only in the
 // hash. If the previous page has just changed its own address, Navigate returns too early.
+// So open waits for the page itself.
 func (p *tab) open(path string) {
 	p.t.Helper()
 	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(p.base+path))

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every reader sees the events of its match or skips them because it is slow, and sees the
-// end. docs/operations.md has the figures for many readers. The test binary also runs as the arena's process.
+// Each reader receives every event of its match, or skips some because it is slow. Each reader
+// receives the end. docs/operations.md has the figures for many readers. The test binary also runs as the arena's process.
 func TestBenchLive(t *testing.T) {
 	t.Setenv(asArena, "plain")
 	var out, errOut bytes.Buffer

@@ -41,7 +41,7 @@ type ailing struct {
 func newAiling(t *testing.T) *ailing {
 	a := &ailing{t: t, testArena: newTestArena(t, "--tick", "250ms", "--rest-standard", "0s", "--decision-standard", "2s")}
 	a.start("--no-play")
-	a.revive("127.0.0.9:0") // few other tests can get its port while it is dead
+	a.revive("127.0.0.9:0") // another test is unlikely to get its port while it is dead
 	striking := newTestBot(t, "striking")
 	striking.conduct = func(ctx context.Context, conn *websocket.Conn, d decision) error {
 		if !a.strikes.Load() {

@@ -152,7 +152,7 @@ func (o *logReader) requireCause(t *testing.T, f cause, all []cause, botID strin
 	var listed rest.Decisions
 	var failed []rest.Decision
 	named := regexp.MustCompile("(?i)" + f.sentence)
-	eventually(t, "the log names the cause", func() bool { // the match may end before the last ones are stored
+	eventually(t, "the decision log names the cause", func() bool { // the match may end before the details of the last decisions are stored
 		listed = rest.Decisions{}
 		require.NoError(t, json.Unmarshal(o.get(t, "/bots/"+botID+"/matches/"+matchID+"/decisions"), &listed))
 		failed = slices.DeleteFunc(slices.Clone(listed.Decisions), func(d rest.Decision) bool { return d.Outcome == frames.Played })

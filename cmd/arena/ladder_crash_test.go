@@ -203,7 +203,7 @@ func TestKill9BetweenSeatingAndDialing(t *testing.T) {
 			s.join(players[:2]...)
 			release := func() {}
 			if point == "seated" {
-				release = lockSignedLog(t, s.data) // late, because the read model waits for it for only 10 s
+				release = lockSignedLog(t, s.data) // lock late: the read model waits only 10 s for the lock
 			}
 			s.join(players[2])
 			switch point {

@@ -22,9 +22,9 @@ import (
 	"hexarena/projections/matches"
 )
 
-// These are the maximum numbers of bytes that a page may transfer: without the frames of its
-// match and its table of decisions, for each frame, and for each row of the table. A frame
-// usually takes 59 to 65 bytes, and a row 320. Some pages do not load all frames.
+// A page may transfer at most maxWeight bytes, plus maxFrameWeight for each frame of its match
+// and maxRowWeight for each row of its table of decisions. A frame usually takes 59 to 65
+// bytes, and a row 320. Some pages do not load all frames.
 const (
 	maxWeight      = 110 << 10
 	maxFrameWeight = 90

@@ -28,7 +28,7 @@ func TestARestoredBackupPlaysOn(t *testing.T) {
 	s.join(players...)
 	f.fireAfter(t, 750+rng.IntN(500), func() {
 		s.arena.signal(syscall.SIGTERM)
-		<-s.arena.exited // so the match that waits for this answer is unfinished
+		<-s.arena.exited // so that the match that waits for this answer stays unfinished
 	})
 	s.stop()
 

@@ -218,7 +218,8 @@ func (c *caller) try(ctx context.Context, method, target string, body any, edit 
 	if kind := a.header.Get("Content-Type"); strings.HasPrefix(kind, "text/html") || strings.HasPrefix(kind, "image/") {
 		return a, nil // a page or its image, which the description does not contain
 	}
-	contract, err := contractOf(ctx, http.DefaultClient, "http://"+c.at) // not with c.client, because the call would count toward its limits
+	// With c.client, this call would count toward the limits of its address.
+	contract, err := contractOf(ctx, http.DefaultClient, "http://"+c.at)
 	if err != nil {
 		return nil, err
 	}

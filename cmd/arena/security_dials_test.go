@@ -302,7 +302,7 @@ func filteredPort(t *testing.T) string {
 			t.Cleanup(func() { _ = c.Close() })
 			continue
 		}
-		if full++; full == 2 { // the first time, perhaps only this process was slow
+		if full++; full == 2 { // after one failure, perhaps only this process was slow
 			return l.Addr().String()
 		}
 	}

@@ -56,7 +56,8 @@ func (f *securityArena) askForLinks(t *testing.T, strangers, n int, address stri
 	calls.Wait()
 }
 
-// This test has its own arena, because addresses can share a limit.
+// This test has its own arena. Otherwise, an address of another test could share its bucket
+// and use up its limit.
 func twentyMailsAnHour(t *testing.T) {
 	f := newSecurityArena(t)
 	const victim = "victim@example.org"
@@ -72,7 +73,8 @@ func twentyMailsAnHour(t *testing.T) {
 	require.Equal(t, 20, received())
 }
 
-// This test has its own arena, because addresses can share a limit.
+// This test has its own arena. Otherwise, an address of another test could share its bucket
+// and use up its limit.
 func strangersKeepNobodyOut(t *testing.T) {
 	f := newSecurityArena(t)
 	const known, newcomer = "owner@example.org", "newcomer@example.org"

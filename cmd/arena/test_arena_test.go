@@ -156,7 +156,8 @@ func (s *testArena) awaitRated(n int) {
 }
 
 // finish waits until the given number of matches have been rated and no match is
-// running. If bots can be seated again at once, it may have to wait until they are paused.
+// running. If bots can be seated again at once, pause them first: otherwise, some
+// match may always be running.
 func (s *testArena) finish(rated int) {
 	s.t.Helper()
 	eventually(s.t, "all matches are rated", func() bool {

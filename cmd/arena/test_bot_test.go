@@ -73,7 +73,7 @@ func newTestBot(t testing.TB, name string) *testBot {
 }
 
 // newBotAlone serves a bot at a loopback address that few other servers use. If the bot
-// stops, hardly any other test can get its port.
+// stops, another test is unlikely to get its port.
 func newBotAlone(t testing.TB, name string) *testBot {
 	p := newUnstartedBot(t, name)
 	require.NoError(t, p.server.Listener.Close())

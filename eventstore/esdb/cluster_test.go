@@ -316,8 +316,8 @@ func TestSilentSubscriptionIsReplaced(t *testing.T) {
 	require.Empty(t, got)
 }
 
-// note puts a value into a channel unless the channel is full. A subscriber that is connected
-// again gets one more CaughtUp, which a test may not expect.
+// note puts a value into a channel unless the channel is full. A subscriber that reconnects
+// gets one more CaughtUp, which a test may not expect.
 func note(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -93,8 +93,8 @@ func (h *Hub) catchUp(ctx context.Context) (eventstore.Position, error) {
 }
 
 // forget removes all matches, because their frames may show events that the log has lost.
-// Readers connect again, and get the frames of the events that are still there. The log may
-// also have lost the voids of matches.
+// Readers connect again, and get the frames of the events that are still there. It
+// also forgets the voided matches, because the log may have lost those events, too.
 func (h *Hub) forget() {
 	h.voided = nil
 	for _, id := range h.ids() {

@@ -53,8 +53,8 @@ type Match struct {
 // not fill the memory with boards.
 const maxEnding = 1024
 
-// maxVoided is how many matches the hub remembers that were voided before they started. If
-// another process starts such a match, it usually does so soon.
+// maxVoided is the maximum number of matches in Hub.voided. If another process starts such a
+// match, it usually does so within seconds.
 const maxVoided = 1024
 
 // Hub contains the running matches. Its methods are safe for concurrent use, but
@@ -64,7 +64,7 @@ type Hub struct {
 	ready     chan struct{} // closed once Run has loaded the matches that were running when it began
 	readyOnce sync.Once
 	ending    errgroup.Group // calls to Options.Ended; they return no errors
-	voided    []string       // the newest matches that were voided before they started, as far as the subscription has shown; only Run uses it
+	voided    []string       // the newest matches that the subscription showed as voided before they started; only Run uses it
 
 	mu       sync.RWMutex
 	running  map[string]*running

@@ -185,8 +185,8 @@ type limitedConn struct {
 	closed func()
 }
 
-// Close stops counting the connection first. A client is therefore seldom refused because of
-// a connection that it has seen closed.
+// Close stops counting the connection first. So the limits seldom refuse a client because of a
+// connection that it has already seen closed.
 func (c *limitedConn) Close() error {
 	c.closed()
 	return c.TCPConn.Close()
