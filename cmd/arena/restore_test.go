@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,18 +18,7 @@ func TestARestoredBackupPlaysOn(t *testing.T) {
 	t.Parallel()
 	rng := logtest.Random(t)
 	f := &eventTrigger{}
-	s := newTestArena(t, quick...)
-	s.start()
-	players := goodPlayers(t, 8, f)
-	for _, p := range players {
-		p.upgrade, p.answered = nil, nil // count only requests
-	}
-	s.join(players...)
-	f.fireAfter(t, 750+rng.IntN(500), func() {
-		s.arena.signal(syscall.SIGTERM)
-		<-s.arena.exited // so that the match that waits for this answer stays unfinished
-	})
-	s.stop()
+	s := stoppedDuringPlay(t, rng, f)
 
 	log, secrets := t.TempDir(), filepath.Join(t.TempDir(), "secrets.json")
 	require.NoError(t, os.CopyFS(log, os.DirFS(filepath.Join(s.data, "node"))))

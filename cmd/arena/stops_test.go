@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -72,6 +73,25 @@ func TestGracefulStopLosesNothing(t *testing.T) {
 	t.Logf("5 graceful stops, %d matches resumed by a claim, %d matches rated, %d public events equal to those of runs without a stop",
 		claims, len(c.order), compared)
 	require.Positive(t, claims)
+}
+
+// stoppedDuringPlay returns an arena that was stopped while it waited for a bot's answer. f
+// counts the requests to its bots.
+func stoppedDuringPlay(t *testing.T, rng *rand.Rand, f *eventTrigger) *testArena {
+	t.Helper()
+	s := newTestArena(t, quick...)
+	s.start()
+	players := goodPlayers(t, 8, f)
+	for _, p := range players {
+		p.upgrade, p.answered = nil, nil // count only requests
+	}
+	s.join(players...)
+	f.fireAfter(t, 750+rng.IntN(500), func() {
+		s.arena.signal(syscall.SIGTERM)
+		<-s.arena.exited // so that the match that waits for this answer stays unfinished
+	})
+	s.stop()
+	return s
 }
 
 // When an arena shuts down, it first completes the calls that it has received. After
