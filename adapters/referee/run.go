@@ -15,6 +15,7 @@ import (
 	"hexarena/domain/match"
 	"hexarena/domain/seed"
 	"hexarena/eventstore"
+	"hexarena/projections/directory"
 )
 
 // run is a match that this process is playing. One goroutine owns the run. It shares
@@ -61,7 +62,8 @@ type run struct {
 	why      []match.Event       // explains the timeouts in the current batch
 	details  *details
 
-	seats   []*seat // in table order, and in the order of play once the match has started
+	seats   []*seat                  // in table order, and in the order of play once the match has started
+	found   map[string]directory.Bot // the bots as awaitDirectory found them, by id
 	closing sync.WaitGroup
 }
 
@@ -82,6 +84,7 @@ func (r *Referee) play(ctx context.Context, t *task, s ladder.Seating) (*match.A
 	p := &run{
 		options: &r.options, clock: r.clock, fenced: &r.fenced, seating: s, mode: mode, ordered: t.ordered,
 		stream: eventstore.StreamID(r.options.Stream(s.MatchID)), server: server,
+		found: map[string]directory.Bot{},
 	}
 	for _, e := range s.Bots {
 		p.seats = append(p.seats, p.newSeat(e.BotID))

@@ -35,7 +35,7 @@ func (p *run) newSeat(bot string) *seat {
 		u.BeaconRound = named.Round
 	}
 	dial := func(ctx context.Context, receive func([]byte, string)) (Line, Accepted, error) {
-		b, ok := p.options.Bots(bot)
+		b, ok := p.bot(bot)
 		if !ok {
 			return nil, Accepted{}, fmt.Errorf("bot %s is not in the directory", bot)
 		}

@@ -89,8 +89,10 @@ func (f *fixture) referee(player string) *Referee {
 			return f.publish(ctx, s)
 		},
 		Bots: func(id string) (directory.Bot, bool) {
-			b := f.bot(id)
-			return directory.Bot{Name: "Bot " + id, OwnerID: "owner", URL: "ws://" + id}, b != nil && !b.unknown.Load()
+			if b := f.bot(id); b == nil || b.unknown.Load() {
+				return directory.Bot{}, false
+			}
+			return directory.Bot{Name: "Bot " + id, OwnerID: "owner", URL: "ws://" + id}, true
 		},
 		Dial: func(ctx context.Context, url, matchID string, u Upgrade, receive func([]byte, string)) (Line, Accepted, error) {
 			require.Equal(f.t, testMatch, matchID)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"hexarena/domain/match"
+	"hexarena/projections/directory"
 )
 
 const (
@@ -100,7 +101,8 @@ func (p *run) publish(ctx context.Context) error {
 func (p *run) awaitDirectory(ctx context.Context) error {
 	until := p.clock.now() + directoryTime
 	for _, e := range p.seating.Bots {
-		for _, ok := p.options.Bots(e.BotID); !ok && p.ordered.Err() == nil; _, ok = p.options.Bots(e.BotID) {
+		b, ok := p.options.Bots(e.BotID)
+		for ; !ok && p.ordered.Err() == nil; b, ok = p.options.Bots(e.BotID) {
 			if p.clock.now() >= until {
 				return fmt.Errorf("bot %s is not in the directory", e.BotID)
 			}
@@ -109,15 +111,28 @@ func (p *run) awaitDirectory(ctx context.Context) error {
 				return errStopped
 			}
 		}
+		if ok {
+			p.found[e.BotID] = b
+		}
 	}
 	return nil
+}
+
+// The method bot() returns the entry of a bot in the directory. While the directory folds
+// the log again because the log lost events, it lacks bots. Then bot() returns the entry
+// that awaitDirectory found.
+func (p *run) bot(id string) (b directory.Bot, ok bool) {
+	if b, ok = p.options.Bots(id); !ok {
+		b, ok = p.found[id]
+	}
+	return b, ok
 }
 
 // The method entrants() returns the bots in table order.
 func (p *run) entrants() []match.Seat {
 	seats := make([]match.Seat, len(p.seating.Bots))
 	for i, e := range p.seating.Bots {
-		bot, _ := p.options.Bots(e.BotID)
+		bot, _ := p.bot(e.BotID)
 		seats[i] = match.Seat{BotID: e.BotID, BotName: bot.Name, OwnerID: bot.OwnerID, Mu: e.Mu, Sigma: e.Sigma}
 	}
 	return seats

@@ -101,6 +101,30 @@ func TestMatchWaitsForDirectory(t *testing.T) {
 	})
 }
 
+// A match goes on while the directory lacks its bots, because it folds the log again. Its
+// start has their names, and a bot whose line drops is dialed again.
+func TestMatchGoesOnWhileTheDirectoryLacksBots(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		bot := f.bots[1]
+		f.publish = func(context.Context, ladder.Seating) error {
+			bot.unknown.Store(true)
+			return nil
+		}
+		bot.script = func(c call) bool {
+			if c.nth == 5 {
+				c.line.sends(think+time.Millisecond, "", match.CauseDropped)
+			}
+			return false
+		}
+		started := f.run()[0].(match.Started)
+		for _, s := range started.Seats {
+			require.Equal(t, "Bot "+s.BotID, s.BotName)
+		}
+		require.Equal(t, []int{0, 0, 0}, f.strikes())
+		require.Equal(t, 2, bot.dials)
+	})
+}
+
 // The referee does not dial any bots before a signed head includes the seating, even if
 // another process seated the match and left it unstarted. A match that has started does
 // not wait again.
