@@ -2,9 +2,11 @@ package admin_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -21,6 +23,7 @@ import (
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
 	"hexarena/eventstore/memory"
+	"hexarena/projections"
 	"hexarena/projections/accounts"
 )
 
@@ -44,6 +47,7 @@ type fixture struct {
 	rotated []eventstore.Metadata
 	waited  []eventstore.Position
 	fails   error // the error that Player's methods return
+	lack    error // why the directory may lack bots
 }
 
 func newFixture(t *testing.T) *fixture { return newFixtureOn(t, memory.New()) }
@@ -70,7 +74,12 @@ func storeAccount(t *testing.T, log eventstore.Log) {
 	require.NoError(t, err)
 }
 
-func (f *fixture) OwnerOfBot(id string) (string, bool) { return ada, id == adas }
+func (f *fixture) OwnerOfBot(id string) (string, error) {
+	if id == adas {
+		return ada, nil
+	}
+	return "", cmp.Or(f.lack, owner.ErrBotUnknown)
+}
 
 func (f *fixture) Wait(_ context.Context, p eventstore.Position) error {
 	f.waited = append(f.waited, p)
@@ -367,6 +376,20 @@ func TestOrdersDuringOutage(t *testing.T) {
 		require.Equal(t, http.StatusServiceUnavailable, a.Code)
 		require.Equal(t, "log_unavailable", a.body["code"])
 		require.Equal(t, "1", a.Header().Get("Retry-After"))
+	}
+}
+
+// While the directory may lack bots, an order that names an unknown bot must be repeated.
+func TestOrdersWhileTheDirectoryLacksBots(t *testing.T) {
+	for _, lack := range []error{projections.ErrBehind, fmt.Errorf("at account-a@1: %w", projections.ErrStopped)} {
+		f := newFixture(t)
+		storeAccount(t, f.log)
+		f.lack = lack
+		f.order("/admin/suspend", `{"bot":"bot-ada","reason":"a"}`)
+		a := f.call(http.MethodPost, "/admin/suspend", `{"bot":"bot-bob","reason":"a"}`)
+		require.Equal(t, http.StatusServiceUnavailable, a.Code)
+		require.Equal(t, "out_of_date", a.body["code"])
+		require.Equal(t, "the directory of bots is not up to date: check whether the order was carried out, and repeat the order if it was not", a.body["detail"])
 	}
 }
 

@@ -131,9 +131,9 @@ func (s *Server) restore(c *call, in accountOrder) (any, error) {
 func (s *Server) change(c *call, name string, in accountOrder, decide func(owner.Account) ([]owner.Event, error)) (any, error) {
 	ownerID := in.Owner
 	if in.Bot != "" {
-		var ok bool
-		if ownerID, ok = s.Directory.OwnerOfBot(in.Bot); !ok {
-			return nil, owner.ErrBotUnknown
+		var err error
+		if ownerID, err = s.Directory.OwnerOfBot(in.Bot); err != nil {
+			return nil, err
 		}
 	}
 	done := Done{Owner: ownerID, Bot: in.Bot}

@@ -9,6 +9,7 @@ import (
 	"hexarena/adapters/rest/problem"
 	"hexarena/domain/owner"
 	"hexarena/eventstore"
+	"hexarena/projections"
 )
 
 // A Player may return these errors.
@@ -40,6 +41,8 @@ var table = problem.Table{
 	{Err: eventstore.ErrUnavailable, Status: http.StatusServiceUnavailable, Code: "log_unavailable"},
 	{Err: eventstore.ErrEventsLost, Status: http.StatusServiceUnavailable, Code: "log_unavailable"},
 	{Err: context.DeadlineExceeded, Status: http.StatusServiceUnavailable, Code: "log_unavailable"},
+	{Err: projections.ErrStopped, Status: http.StatusServiceUnavailable, Code: "out_of_date"},
+	{Err: projections.ErrBehind, Status: http.StatusServiceUnavailable, Code: "out_of_date"},
 }
 
 func (s *Server) refuse(c *call, err error) {
@@ -48,7 +51,11 @@ func (s *Server) refuse(c *call, err error) {
 	}
 	p := table.Of(err)
 	if p.Status == http.StatusServiceUnavailable {
-		p.Detail = "the log did not respond in time: check whether the order was carried out, and repeat the order if it was not"
+		why := "the log did not respond in time"
+		if p.Code == "out_of_date" {
+			why = "the directory of bots is not up to date"
+		}
+		p.Detail = why + ": check whether the order was carried out, and repeat the order if it was not"
 	}
 	level := slog.LevelInfo
 	if p.Status >= http.StatusInternalServerError {

@@ -48,6 +48,11 @@ type fixedDirectory struct{ *directory.Directory }
 
 func (fixedDirectory) Wait(context.Context, eventstore.Position) error { return nil }
 
+func (d fixedDirectory) Key(id string) (directory.Key, bool, error) {
+	k, found := d.Directory.Key(id)
+	return k, found, nil
+}
+
 func (d fixedDirectory) Registrations(_ context.Context, public []byte) ([]directory.Key, error) {
 	return d.KeysOf(public), nil
 }

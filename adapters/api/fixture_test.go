@@ -147,11 +147,11 @@ func (a *arena) pass(d time.Duration) {
 }
 
 // Key implements auth.Directory. It finds the keys in the events that Wait has folded.
-func (a *arena) Key(id string) (directory.Key, bool) {
+func (a *arena) Key(id string) (directory.Key, bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	k, ok := a.keys[id]
-	return k, ok
+	k, found := a.keys[id]
+	return k, found, nil
 }
 
 // Registrations implements auth.Directory.

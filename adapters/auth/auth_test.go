@@ -40,6 +40,7 @@ type fixture struct {
 	mu   sync.Mutex
 	sent []sentLink
 	keys map[string]directory.Key
+	lack error // why the directory may lack keys
 }
 
 type sentLink struct{ to, link string }
@@ -51,9 +52,9 @@ func (f *fixture) SendSignInLink(_ context.Context, to, link string, _ time.Time
 	return nil
 }
 
-func (f *fixture) Key(id string) (directory.Key, bool) {
-	k, ok := f.keys[id]
-	return k, ok
+func (f *fixture) Key(id string) (directory.Key, bool, error) {
+	k, found := f.keys[id]
+	return k, found, f.lack
 }
 
 // Registrations reads the log first, like the real directory.

@@ -1,7 +1,9 @@
 package auth
 
 import (
+	"cmp"
 	"context"
+	"crypto/ed25519"
 	"log/slog"
 	"net/http"
 
@@ -13,7 +15,8 @@ import (
 // or of the session in its cookie. body is the body as received, and m.At is
 // the current time. If the request has no credentials, invalid credentials, or
 // both a signature and a cookie, the error is owner.ErrUnauthenticated. The
-// error does not reveal the reason.
+// error does not reveal the reason. While the directory may lack keys, a signature that
+// would be invalid gets the directory's error instead.
 //
 // A signed write runs only once. Verify spends its signature before it returns,
 // so the signature stays spent if the call fails later. If the same signed
@@ -34,16 +37,17 @@ func (s *Service) verifySignature(ctx context.Context, r *http.Request, body []b
 	if err != nil {
 		return owner.Caller{}, err
 	}
-	ownerID, known, valid := s.signer(sig, r, body)
-	if !known || !valid {
-		return owner.Caller{}, owner.ErrUnauthenticated
+	key, known, incomplete := s.options.Directory.Key(sig.keyID)
+	if valid := s.verifies(key.PublicKey, sig, r, body); !known || !valid {
+		return owner.Caller{}, cmp.Or(incomplete, owner.ErrUnauthenticated)
 	}
+	ownerID := key.OwnerID
 	account, err := s.options.Accounts.Load(ctx, ownerID)
 	if err != nil {
 		return owner.Caller{}, err
 	}
-	key, _ := account.Key(sig.keyID)
-	caller := owner.Caller{OwnerID: ownerID, KeyID: sig.keyID, Scopes: key.Scopes, Suspended: account.Suspended}
+	held, _ := account.Key(sig.keyID)
+	caller := owner.Caller{OwnerID: ownerID, KeyID: sig.keyID, Scopes: held.Scopes, Suspended: account.Suspended}
 	if err := account.Admit(caller, m.At); err != nil {
 		return owner.Caller{}, err
 	}
@@ -56,17 +60,16 @@ func (s *Service) verifySignature(ctx context.Context, r *http.Request, body []b
 	return caller, nil
 }
 
-// signer finds the owner of a signature's key, which may be revoked, and verifies the
-// signature. A wrong signature takes the same time whether or not its key id exists:
-// for an unknown id, signer verifies with a public key whose private key nobody has. It
-// does not load the account. Only a known id has an account, so the extra time would
-// reveal that the id exists.
-func (s *Service) signer(sig signature, r *http.Request, body []byte) (ownerID string, known, valid bool) {
-	key, known := s.options.Directory.Key(sig.keyID)
-	if !known {
-		key.PublicKey = s.stranger
+// The method verifies() reports whether a key made a signature. A wrong signature takes
+// the same time whether or not its key id exists: for an unknown id, the public key is
+// nil, and verifies() uses a public key whose private key nobody has. It does not load the
+// account. Only a known id has an account, so the extra time would reveal that the id
+// exists.
+func (s *Service) verifies(public ed25519.PublicKey, sig signature, r *http.Request, body []byte) bool {
+	if public == nil {
+		public = s.stranger
 	}
-	return key.OwnerID, known, sig.verifies(key.PublicKey, r.Method, r.RequestURI, body)
+	return sig.verifies(public, r.Method, r.RequestURI, body)
 }
 
 // noteUse records the use of a key, at most once an hour. It logs a failure but returns

@@ -15,7 +15,12 @@ import (
 
 	"hexarena/cmd/arena/logs"
 	"hexarena/domain/ladder"
+	"hexarena/domain/owner"
 	"hexarena/eventstore"
+	"hexarena/eventstore/memory"
+	"hexarena/projections"
+	"hexarena/projections/arenatest"
+	"hexarena/projections/directory"
 )
 
 // An event that some read models cannot fold stops only those models. /ready names
@@ -66,4 +71,24 @@ func fetch(t testing.TB, url string) (status int, body string) {
 	read, err := io.ReadAll(res.Body)
 	require.NoError(t, err)
 	return res.StatusCode, string(read)
+}
+
+// While the directory may lack keys and bots, it does not deny that they exist. Otherwise,
+// an owner would get 401 for a valid key, and an operator 404 for a bot.
+func TestDirectoryThatIsBehindDeniesNothing(t *testing.T) {
+	log := memory.New()
+	model := directory.New()
+	d := directoryAdapter{model, arenatest.Follow(t, log, model)}
+	require.NoError(t, d.CatchUp(t.Context()))
+	lookups := func() []error {
+		_, found, key := d.Key("a key")
+		require.False(t, found)
+		_, bot := d.OwnerOfBot("a bot")
+		return []error{key, bot}
+	}
+	require.Equal(t, []error{nil, owner.ErrBotUnknown}, lookups())
+	d.runner.Doubt()
+	require.Equal(t, []error{projections.ErrBehind, projections.ErrBehind}, lookups())
+	require.NoError(t, d.CatchUp(t.Context()))
+	require.Equal(t, []error{nil, owner.ErrBotUnknown}, lookups())
 }

@@ -37,6 +37,15 @@ func (d directoryAdapter) Wait(ctx context.Context, at eventstore.Position) erro
 // CatchUp implements matchmaker.Directory.
 func (d directoryAdapter) CatchUp(ctx context.Context) error { return d.runner.Sync(ctx) }
 
+// Key implements auth.Directory. It checks the runner before and after the search,
+// because the directory may become complete in between. It cannot become incomplete and
+// complete again in that time, because a runner waits before it folds the log again.
+func (d directoryAdapter) Key(id string) (directory.Key, bool, error) {
+	before := d.runner.Serving()
+	k, found := d.Directory.Key(id)
+	return k, found, cmp.Or(before, d.runner.Serving())
+}
+
 // Registrations implements auth.Directory.
 func (d directoryAdapter) Registrations(ctx context.Context, public []byte) ([]directory.Key, error) {
 	if err := d.CatchUp(ctx); err != nil {
@@ -77,9 +86,12 @@ func (c candidates) CatchUp(ctx context.Context) error {
 }
 
 // OwnerOfBot implements admin.Directory.
-func (d directoryAdapter) OwnerOfBot(botID string) (ownerID string, ok bool) {
-	b, ok := d.Bot(botID)
-	return b.OwnerID, ok
+func (d directoryAdapter) OwnerOfBot(botID string) (ownerID string, err error) {
+	before := d.runner.Serving()
+	if b, found := d.Bot(botID); found {
+		return b.OwnerID, nil
+	}
+	return "", cmp.Or(before, d.runner.Serving(), owner.ErrBotUnknown)
 }
 
 // The type list is the list of matches. It returns errors once its runner has stopped,

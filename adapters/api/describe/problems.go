@@ -80,7 +80,7 @@ func errorsOf(o Operation) []error {
 		list = append(list, owner.ErrUnauthenticated, eventstore.ErrUnavailable)
 	}
 	if o.Scope != "" {
-		list = append(list, problem.ErrScopeMissing)
+		list = append(list, problem.ErrScopeMissing, projections.ErrStopped)
 		if o.Method != http.MethodGet {
 			list = append(list, problem.ExampleConflict, owner.ErrOwnerSuspended)
 		}
