@@ -73,6 +73,12 @@ func (r *Runner) goBack(losses int) error {
 	if err := r.Err(); err != nil || r.losses != losses {
 		return err
 	}
+	return r.reset()
+}
+
+// The method reset() returns to the last commit. From then on, the messages of all
+// existing subscriptions are rejected.
+func (r *Runner) reset() error {
 	r.losses++
 	r.logChecked = false
 	if r.batch.tx != nil {
@@ -173,13 +179,19 @@ func (r *Runner) start(ctx context.Context) (eventstore.Position, int, error) {
 	if err := r.Err(); err != nil {
 		return 0, 0, err
 	}
-	if doubted, doubts := r.doubted(); !r.logChecked || doubted {
+	doubted, doubts := r.doubted()
+	if doubted {
+		if err := r.reset(); err != nil {
+			return 0, 0, err
+		}
+	}
+	if !r.logChecked {
 		why, err := r.mismatch(ctx)
 		if err != nil {
 			return 0, 0, fmt.Errorf("projection %s: %w", r.model.Name(), err)
 		}
 		if why != "" {
-			r.setRefolding(r.losses > 0 || doubted)
+			r.setRefolding(r.losses > 0)
 			if err := r.replaceFile(why); err != nil {
 				return 0, 0, r.fail(fmt.Errorf("projection %s: %w", r.model.Name(), err))
 			}
@@ -198,6 +210,9 @@ func (r *Runner) setRefolding(refolding bool) {
 	defer r.mu.Unlock()
 	if r.refolding != refolding {
 		r.refolding = refolding
+		if refolding {
+			r.refolds++
+		}
 		r.wake()
 	}
 }

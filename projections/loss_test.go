@@ -12,6 +12,7 @@ import (
 	"hexarena/eventstore"
 	"hexarena/eventstore/logtest"
 	"hexarena/eventstore/memory"
+	"hexarena/projections"
 )
 
 // If the log loses events that the rows include, the model folds the log from scratch.
@@ -35,6 +36,8 @@ func TestRunnerFoldsAgainWhenTheLogHasLostEvents(t *testing.T) {
 			var running sync.WaitGroup
 			running.Go(func() { require.NoError(t, r.Run(ctx)) })
 			require.NoError(t, r.Wait(ctx, at)) // Run has subscribed
+			whole := r.Reading()
+			require.NoError(t, whole())
 
 			other := logtest.CopyInto(t, memory.New(), log.Log(), c.kept)
 			if len(c.more) > 0 {
@@ -53,6 +56,11 @@ func TestRunnerFoldsAgainWhenTheLogHasLostEvents(t *testing.T) {
 			}
 			require.NoError(t, r.Sync(ctx))
 			require.Equal(t, dump(t, fresh), dump(t, r))
+			if c.kept < 3 {
+				require.ErrorIs(t, whole(), projections.ErrBehind, "a query during the fold")
+			} else {
+				require.NoError(t, whole())
+			}
 			require.NoError(t, r.Err())
 			put(t, other, "a-1", "last")
 			require.NoError(t, r.Sync(ctx))
@@ -73,7 +81,7 @@ func TestRunnerChecksItsRowsWhenTheyAreDoubted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	running.Go(func() { require.NoError(t, r.Run(ctx)) })
 	require.NoError(t, r.Wait(ctx, at))
-	waiting := r.Changed()
+	waiting, whole := r.Changed(), r.Reading()
 	r.Doubt()
 	<-waiting
 	for changed := r.Changed(); r.Serving() != nil; changed = r.Changed() {
@@ -85,6 +93,8 @@ func TestRunnerChecksItsRowsWhenTheyAreDoubted(t *testing.T) {
 	}
 	require.NoError(t, r.Sync(ctx))
 	require.Contains(t, model.remembered(), "two")
+	require.ErrorIs(t, whole(), projections.ErrBehind, "a query during the check")
+	require.NoError(t, r.Reading()())
 	cancel()
 	running.Wait()
 }

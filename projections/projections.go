@@ -7,6 +7,7 @@
 package projections
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -82,6 +83,7 @@ type Runner struct {
 	changed   chan struct{}       // closed and replaced when one of the other fields changes
 	failed    error               // why the model has stopped
 	refolding bool                // whether the model folds the log from scratch, because the log lost events
+	refolds   int                 // how often refolding became true
 	upToDate  bool                // whether Run has caught up
 	doubts    int                 // how often Doubt was called
 	checked   int                 // the value of doubts when the rows were last checked
@@ -210,6 +212,28 @@ func (r *Runner) Serving() error {
 		return ErrBehind
 	}
 	return r.failed
+}
+
+// Reading returns a function to call after a query that began after the call of Reading.
+// The function returns nil if the query returned complete results. Otherwise, it returns
+// an error like Serving. Serving alone is not enough: the results may have become complete
+// in the middle of the query.
+func (r *Runner) Reading() (whole func() error) {
+	before, gaps := r.Serving(), r.gaps()
+	return func() error {
+		err := cmp.Or(before, r.Serving())
+		if err == nil && r.gaps() != gaps {
+			return ErrBehind
+		}
+		return err
+	}
+}
+
+// The method gaps() returns how often the results have become incomplete.
+func (r *Runner) gaps() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.doubts + r.refolds
 }
 
 // Position returns the position up to which queries include all selected events.

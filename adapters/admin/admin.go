@@ -35,10 +35,9 @@ type Accounts interface {
 
 // Directory finds bots.
 type Directory interface {
-	// OwnerOfBot returns the owner of a bot. If there is no such bot, the error is
-	// owner.ErrBotUnknown. While the directory may lack bots, the error for a missing
-	// bot is another one.
-	OwnerOfBot(botID string) (ownerID string, err error)
+	// OwnerOfBot returns the owner of a bot. If the log contains no such bot, the error
+	// is owner.ErrBotUnknown.
+	OwnerOfBot(ctx context.Context, botID string) (ownerID string, err error)
 	// Wait returns once the directory includes all events up to a position.
 	Wait(ctx context.Context, p eventstore.Position) error
 }

@@ -47,7 +47,7 @@ type fixture struct {
 	rotated []eventstore.Metadata
 	waited  []eventstore.Position
 	fails   error // the error that Player's methods return
-	lack    error // why the directory may lack bots
+	lack    error // why the directory cannot tell whether a bot exists
 }
 
 func newFixture(t *testing.T) *fixture { return newFixtureOn(t, memory.New()) }
@@ -74,7 +74,7 @@ func storeAccount(t *testing.T, log eventstore.Log) {
 	require.NoError(t, err)
 }
 
-func (f *fixture) OwnerOfBot(id string) (string, error) {
+func (f *fixture) OwnerOfBot(_ context.Context, id string) (string, error) {
 	if id == adas {
 		return ada, nil
 	}
@@ -379,7 +379,7 @@ func TestOrdersDuringOutage(t *testing.T) {
 	}
 }
 
-// While the directory may lack bots, an order that names an unknown bot must be repeated.
+// If the directory cannot tell whether it knows a bot, the operator must repeat the order.
 func TestOrdersWhileTheDirectoryLacksBots(t *testing.T) {
 	for _, lack := range []error{projections.ErrBehind, fmt.Errorf("at account-a@1: %w", projections.ErrStopped)} {
 		f := newFixture(t)
@@ -389,7 +389,7 @@ func TestOrdersWhileTheDirectoryLacksBots(t *testing.T) {
 		a := f.call(http.MethodPost, "/admin/suspend", `{"bot":"bot-bob","reason":"a"}`)
 		require.Equal(t, http.StatusServiceUnavailable, a.Code)
 		require.Equal(t, "out_of_date", a.body["code"])
-		require.Equal(t, "the directory of bots is not up to date: check whether the order was carried out, and repeat the order if it was not", a.body["detail"])
+		require.Equal(t, "the directory of bots is not up to date: see /ready, and repeat the order later", a.body["detail"])
 	}
 }
 

@@ -132,7 +132,7 @@ func (s *Server) change(c *call, name string, in accountOrder, decide func(owner
 	ownerID := in.Owner
 	if in.Bot != "" {
 		var err error
-		if ownerID, err = s.Directory.OwnerOfBot(in.Bot); err != nil {
+		if ownerID, err = s.Directory.OwnerOfBot(c.ctx, in.Bot); err != nil {
 			return nil, err
 		}
 	}

@@ -51,11 +51,10 @@ func (s *Server) refuse(c *call, err error) {
 	}
 	p := table.Of(err)
 	if p.Status == http.StatusServiceUnavailable {
-		why := "the log did not respond in time"
+		p.Detail = "the log did not respond in time: check whether the order was carried out, and repeat the order if it was not"
 		if p.Code == "out_of_date" {
-			why = "the directory of bots is not up to date"
+			p.Detail = "the directory of bots is not up to date: see /ready, and repeat the order later"
 		}
-		p.Detail = why + ": check whether the order was carried out, and repeat the order if it was not"
 	}
 	level := slog.LevelInfo
 	if p.Status >= http.StatusInternalServerError {

@@ -15,8 +15,8 @@ import (
 // or of the session in its cookie. body is the body as received, and m.At is
 // the current time. If the request has no credentials, invalid credentials, or
 // both a signature and a cookie, the error is owner.ErrUnauthenticated. The
-// error does not reveal the reason. While the directory may lack keys, a signature that
-// would be invalid gets the directory's error instead.
+// error does not reveal the reason. If the signature is not valid while the directory may
+// lack keys, the error is the directory's.
 //
 // A signed write runs only once. Verify spends its signature before it returns,
 // so the signature stays spent if the call fails later. If the same signed
@@ -37,9 +37,9 @@ func (s *Service) verifySignature(ctx context.Context, r *http.Request, body []b
 	if err != nil {
 		return owner.Caller{}, err
 	}
-	key, known, incomplete := s.options.Directory.Key(sig.keyID)
+	key, known, behind := s.options.Directory.Key(sig.keyID)
 	if valid := s.verifies(key.PublicKey, sig, r, body); !known || !valid {
-		return owner.Caller{}, cmp.Or(incomplete, owner.ErrUnauthenticated)
+		return owner.Caller{}, cmp.Or(behind, owner.ErrUnauthenticated)
 	}
 	ownerID := key.OwnerID
 	account, err := s.options.Accounts.Load(ctx, ownerID)

@@ -101,9 +101,9 @@ func TestMatchWaitsForDirectory(t *testing.T) {
 	})
 }
 
-// A match goes on while the directory lacks its bots, because it folds the log again. Its
-// start has their names, and a bot whose line drops is dialed again.
-func TestMatchGoesOnWhileTheDirectoryLacksBots(t *testing.T) {
+// A match continues while the directory is being rebuilt and lacks its bots. Its start has
+// their names, and a bot whose line drops is dialed again.
+func TestMatchContinuesWhileTheDirectoryLacksBots(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		bot := f.bots[1]
 		f.publish = func(context.Context, ladder.Seating) error {

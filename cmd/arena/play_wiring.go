@@ -90,7 +90,7 @@ func (a *arena) refereeOptions(process string, members *membership.Members) refe
 	}
 	o := referee.Options{
 		Log: a.log, Dial: a.dial, Modes: modes, Player: process, Logger: a.logger, Gate: members.Gate,
-		Bots: a.directory.Bot, ServerSeed: referee.SeedsFromKeys(a.secrets.SeedKey), Publish: a.publish,
+		Bots: a.directory.playing, ServerSeed: referee.SeedsFromKeys(a.secrets.SeedKey), Publish: a.publish,
 	}
 	if a.beacon != nil {
 		o.Beacon = a.beacon

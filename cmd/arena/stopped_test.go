@@ -74,21 +74,48 @@ func fetch(t testing.TB, url string) (status int, body string) {
 }
 
 // While the directory may lack keys and bots, it does not deny that they exist. Otherwise,
-// an owner would get 401 for a valid key, and an operator 404 for a bot.
+// an owner would get 401 for a valid key, and a match would be played with the old URL of
+// a bot. An operator's order waits instead.
 func TestDirectoryThatIsBehindDeniesNothing(t *testing.T) {
-	log := memory.New()
-	model := directory.New()
+	log, model := memory.New(), directory.New()
+	store := func(events ...owner.Event) {
+		t.Helper()
+		encoded, err := eventstore.EncodeAll(events, eventstore.Metadata{At: time.Now()})
+		require.NoError(t, err)
+		_, err = log.Append(t.Context(), eventstore.StreamID(owner.AccountStream("ada")), eventstore.Any, encoded...)
+		require.NoError(t, err)
+	}
+	store(owner.SignedUp{OwnerID: "ada"}, owner.APIKeyRegistered{KeyID: "key", PublicKey: make([]byte, 32)})
+	store(owner.BotRegistered{BotID: "bot", Name: "Ada", Mode: ladder.Standard, URL: "ws://old"})
 	d := directoryAdapter{model, arenatest.Follow(t, log, model)}
 	require.NoError(t, d.CatchUp(t.Context()))
-	lookups := func() []error {
-		_, found, key := d.Key("a key")
-		require.False(t, found)
-		_, bot := d.OwnerOfBot("a bot")
-		return []error{key, bot}
+	search := func(key string) (found bool) {
+		_, found, err := d.Key(key)
+		if d.runner.Serving() == nil {
+			require.NoError(t, err)
+		} else {
+			require.ErrorIs(t, err, projections.ErrBehind)
+		}
+		return found
 	}
-	require.Equal(t, []error{nil, owner.ErrBotUnknown}, lookups())
+	require.True(t, search("key"))
+	require.False(t, search("another key"))
+	_, found := d.playing("bot")
+	require.True(t, found)
+
+	store(owner.BotRegistered{BotID: "second", Name: "Bea", Mode: ladder.Standard, URL: "ws://new"})
 	d.runner.Doubt()
-	require.Equal(t, []error{projections.ErrBehind, projections.ErrBehind}, lookups())
-	require.NoError(t, d.CatchUp(t.Context()))
-	require.Equal(t, []error{nil, owner.ErrBotUnknown}, lookups())
+	require.True(t, search("key"))
+	require.False(t, search("another key"))
+	_, found = d.playing("bot")
+	require.False(t, found)
+	ownerID, err := d.OwnerOfBot(t.Context(), "second")
+	require.NoError(t, err)
+	require.Equal(t, "ada", ownerID)
+	require.NoError(t, d.runner.Serving(), "the order has waited for the directory")
+	require.False(t, search("another key"))
+	_, found = d.playing("second")
+	require.True(t, found)
+	_, err = d.OwnerOfBot(t.Context(), "another bot")
+	require.ErrorIs(t, err, owner.ErrBotUnknown)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"hexarena/adapters/api"
@@ -37,13 +38,11 @@ func (d directoryAdapter) Wait(ctx context.Context, at eventstore.Position) erro
 // CatchUp implements matchmaker.Directory.
 func (d directoryAdapter) CatchUp(ctx context.Context) error { return d.runner.Sync(ctx) }
 
-// Key implements auth.Directory. It checks the runner before and after the search,
-// because the directory may become complete in between. It cannot become incomplete and
-// complete again in that time, because a runner waits before it folds the log again.
+// Key implements auth.Directory.
 func (d directoryAdapter) Key(id string) (directory.Key, bool, error) {
-	before := d.runner.Serving()
+	whole := d.runner.Reading()
 	k, found := d.Directory.Key(id)
-	return k, found, cmp.Or(before, d.runner.Serving())
+	return k, found, whole()
 }
 
 // Registrations implements auth.Directory.
@@ -51,16 +50,27 @@ func (d directoryAdapter) Registrations(ctx context.Context, public []byte) ([]d
 	if err := d.CatchUp(ctx); err != nil {
 		return nil, err
 	}
-	return d.KeysOf(public), nil
+	whole := d.runner.Reading()
+	list := d.KeysOf(public)
+	return list, whole()
 }
 
 // Candidates implements matchmaker.Directory.
 func (d directoryAdapter) Candidates(_ context.Context, mode string) ([]ladder.Candidate, error) {
 	var list []ladder.Candidate
+	whole := d.runner.Reading()
 	for _, b := range d.Active(mode) {
 		list = append(list, ladder.Candidate{BotID: b.ID, Registered: b.RegisteredAt, StatusChanged: b.StatusChanged})
 	}
-	return list, d.runner.Serving()
+	return list, whole()
+}
+
+// The method playing() implements referee.Options.Bots. While the directory is being
+// folded again, it finds no bot, because an entry may still lack its latest URL or name.
+func (d directoryAdapter) playing(botID string) (directory.Bot, bool) {
+	whole := d.runner.Reading()
+	b, found := d.Bot(botID)
+	return b, found && !errors.Is(whole(), projections.ErrBehind)
 }
 
 // The type candidates is the directory that the matchmaker uses. While the signed log
@@ -86,12 +96,18 @@ func (c candidates) CatchUp(ctx context.Context) error {
 }
 
 // OwnerOfBot implements admin.Directory.
-func (d directoryAdapter) OwnerOfBot(botID string) (ownerID string, err error) {
-	before := d.runner.Serving()
+func (d directoryAdapter) OwnerOfBot(ctx context.Context, botID string) (ownerID string, err error) {
 	if b, found := d.Bot(botID); found {
 		return b.OwnerID, nil
 	}
-	return "", cmp.Or(before, d.runner.Serving(), owner.ErrBotUnknown)
+	if err := d.CatchUp(ctx); err != nil {
+		return "", err
+	}
+	whole := d.runner.Reading()
+	if b, found := d.Bot(botID); found {
+		return b.OwnerID, nil
+	}
+	return "", cmp.Or(whole(), owner.ErrBotUnknown)
 }
 
 // The type list is the list of matches. It returns errors once its runner has stopped,
@@ -103,26 +119,30 @@ type list struct {
 
 // Get implements api.Matches.
 func (l list) Get(id string) (matches.Summary, bool, error) {
+	whole := l.runner.Reading()
 	m, found, err := l.Matches.Get(id)
-	return m, found, cmp.Or(l.runner.Serving(), err)
+	return m, found, cmp.Or(whole(), err)
 }
 
 // Voided implements api.Matches.
 func (l list) Voided(id string) (mode, reason string, found bool, err error) {
+	whole := l.runner.Reading()
 	mode, reason, found, err = l.Matches.Voided(id)
-	return mode, reason, found, cmp.Or(l.runner.Serving(), err)
+	return mode, reason, found, cmp.Or(whole(), err)
 }
 
 // List implements api.Matches.
 func (l list) List(q matches.Query) (page []matches.Summary, next string, known bool, err error) {
+	whole := l.runner.Reading()
 	page, next, known, err = l.Matches.List(q)
-	return page, next, known, cmp.Or(l.runner.Serving(), err)
+	return page, next, known, cmp.Or(whole(), err)
 }
 
 // From implements api.Matches.
 func (l list) From(botID, first string, limit int) (page []matches.Summary, known bool, err error) {
+	whole := l.runner.Reading()
 	page, known, err = l.Matches.From(botID, first, limit)
-	return page, known, cmp.Or(l.runner.Serving(), err)
+	return page, known, cmp.Or(whole(), err)
 }
 
 // The type rankings is the leaderboard with the directory's names. It returns errors
@@ -133,29 +153,39 @@ type rankings struct {
 	directory directoryAdapter
 }
 
-func (r rankings) err() error { return cmp.Or(r.runner.Serving(), r.directory.runner.Serving()) }
+func (r rankings) reading() (whole func() error) {
+	board, names := r.runner.Reading(), r.directory.runner.Reading()
+	return func() error { return cmp.Or(board(), names()) }
+}
 
 // Rows implements api.Leaderboard.
 func (r rankings) Rows(mode string) ([]leaderboard.Row, error) {
-	return r.Leaderboard.Rows(mode, r.directory.names), r.err()
+	whole := r.reading()
+	rows := r.Leaderboard.Rows(mode, r.directory.names)
+	return rows, whole()
 }
 
 // Version implements api.Leaderboard.
 func (r rankings) Version() (uint64, error) {
-	return r.Leaderboard.Version() + r.directory.Version(), r.err()
+	whole := r.reading()
+	version := r.Leaderboard.Version() + r.directory.Version()
+	return version, whole()
 }
 
 // RowsAt implements api.Leaderboard.
 func (r rankings) RowsAt(mode string, at time.Time) ([]leaderboard.Row, error) {
+	whole := r.reading()
 	rows, err := r.Leaderboard.RowsAt(mode, at, r.directory.names)
-	return rows, cmp.Or(r.err(), err)
+	return rows, cmp.Or(whole(), err)
 }
 
 // History implements api.Leaderboard.
 func (r rankings) History(botID string) (api.BotHistory, bool, error) {
+	whole := r.reading()
 	h, ok, err := r.Leaderboard.History(botID)
 	b, _ := r.directory.Bot(botID)
-	return api.BotHistory{History: h, Name: b.Name, Owner: r.directory.Handle(b.OwnerID)}, ok, cmp.Or(r.err(), err)
+	history := api.BotHistory{History: h, Name: b.Name, Owner: r.directory.Handle(b.OwnerID)}
+	return history, ok, cmp.Or(whole(), err)
 }
 
 // changesTime is how long emails about other topics may wait for the read model of
@@ -171,8 +201,9 @@ type botHealth struct {
 
 // Of implements api.Health.
 func (h botHealth) Of(botID string) (botstate.Bot, error) {
+	whole := h.runner.Reading()
 	b, err := h.Health.Of(botID)
-	return b, cmp.Or(h.runner.Serving(), err)
+	return b, cmp.Or(whole(), err)
 }
 
 // Changes implements notices.Health.
@@ -195,14 +226,16 @@ func (h botHealth) Changed() <-chan struct{} { return h.runner.Changed() }
 
 // Newest implements api.Events.
 func (h botHealth) Newest(ownerID string) (health.ID, int64, error) {
+	whole := h.runner.Reading()
 	id, n, err := h.Health.Newest(ownerID)
-	return id, n, cmp.Or(h.runner.Serving(), err)
+	return id, n, cmp.Or(whole(), err)
 }
 
 // Events implements api.Events.
 func (h botHealth) Events(ownerID string, n int64, limit int) ([]health.Event, error) {
+	whole := h.runner.Reading()
 	list, err := h.Health.Events(ownerID, n, limit)
-	return list, cmp.Or(h.runner.Serving(), err)
+	return list, cmp.Or(whole(), err)
 }
 
 // spread implements web.Options.Spread. Pages do not show an unknown spread.

@@ -77,10 +77,10 @@ func errorsOf(o Operation) []error {
 		list = append(list, problem.ExampleInvalidField)
 	}
 	if o.Scope != "" || o.Session {
-		list = append(list, owner.ErrUnauthenticated, eventstore.ErrUnavailable)
+		list = append(list, owner.ErrUnauthenticated, eventstore.ErrUnavailable, projections.ErrBehind)
 	}
 	if o.Scope != "" {
-		list = append(list, problem.ErrScopeMissing, projections.ErrStopped)
+		list = append(list, problem.ErrScopeMissing)
 		if o.Method != http.MethodGet {
 			list = append(list, problem.ExampleConflict, owner.ErrOwnerSuspended)
 		}
