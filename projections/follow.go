@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,13 +90,23 @@ func (r *Runner) reset() error {
 		}
 	}
 	r.applied = r.file.checkpoint.position
+	r.setCommitted(r.applied)
 	return nil
+}
+
+// The method outdated() reports whether the messages of a subscription must be rejected.
+// The parameter losses is the number of losses when the subscription began.
+func (r *Runner) outdated(losses int) bool {
+	defer r.lock()()
+	doubted, _ := r.doubted()
+	return doubted || r.losses != losses
 }
 
 // The method follow() applies messages until ctx ends or the function enough returns
 // true. It calls this function each time the subscription reaches the log's end. Before
 // it returns, it commits the events that it has folded.
 func (r *Runner) follow(ctx context.Context, enough func() bool) error {
+	doubt := r.doubting()
 	from, losses, err := r.start(ctx)
 	if err != nil {
 		return err
@@ -138,8 +149,9 @@ func (r *Runner) follow(ctx context.Context, enough func() bool) error {
 			if d.message.CaughtUp && enough() {
 				return nil
 			}
-		case <-r.doubt: // the subscription may have begun after the loss, so that it does not end
-			if doubted, _ := r.doubted(); doubted {
+		case <-doubt: // the subscription may have begun after the loss, so that it does not end
+			doubt = r.doubting()
+			if r.outdated(losses) {
 				return errors.Join(eventstore.ErrEventsLost, r.goBack(losses))
 			}
 		case <-age.C:
@@ -172,10 +184,13 @@ func (r *Runner) subscribe(ctx context.Context, from eventstore.Position) <-chan
 }
 
 // start returns the position to subscribe from, and the number of losses. The first call,
-// and the first call after a loss, checks whether the rows belong to this log, and
+// and the first call after a loss or after Doubt, checks whether the rows belong to this log, and
 // replaces the file if they do not.
 func (r *Runner) start(ctx context.Context) (eventstore.Position, int, error) {
-	defer r.lock()()
+	if err := r.folding.Acquire(ctx, 1); err != nil { // another call may be waiting for the log
+		return 0, 0, fmt.Errorf("projection %s: %w", r.model.Name(), err)
+	}
+	defer r.folding.Release(1)
 	if err := r.Err(); err != nil {
 		return 0, 0, err
 	}
@@ -366,7 +381,7 @@ func (r *Runner) checkpointIfIdle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, idleTimeout)
 	defer cancel()
 	at, found, err := r.anchorAt(ctx, r.applied)
-	if err != nil || !found {
+	if doubted, _ := r.doubted(); err != nil || !found || doubted {
 		return nil // the next call tries again
 	}
 	tx, err := r.file.begin()
@@ -400,7 +415,7 @@ func (r *Runner) mismatch(ctx context.Context) (why string, err error) {
 	at, found, err := r.anchorAt(ctx, saved.position)
 	switch {
 	case ctx.Err() != nil, errors.Is(err, eventstore.ErrUnavailable), errors.Is(err, eventstore.ErrEventsLost):
-		return "", err
+		return "", cmp.Or(err, ctx.Err())
 	case err == nil && !found:
 		return "the log ends before its checkpoint", nil
 	case err != nil || at != saved:

@@ -72,11 +72,9 @@ type Runner struct {
 	folding    *semaphore.Weighted // held by one caller at a time; guards the fields below and calls to the model. Not a mutex: a holder may wait for the log, and a synctest bubble cannot wait for a mutex
 	file       *file
 	logChecked bool                // whether the Runner has checked that the file belongs to this log
-	losses     int                 // how often the log has lost events; subscriptions that began before the last loss are out of date
+	losses     int                 // how often the Runner has returned to its last commit, because the log lost events or may have; older subscriptions are out of date
 	applied    eventstore.Position // all selected events up to this position are folded
 	batch      batch
-
-	doubt chan struct{} // has a value after Doubt, until a call to Run or Sync receives it
 
 	mu        sync.Mutex          // guards the fields below; lock it after folding, if both are needed
 	committed eventstore.Position // queries include all selected events up to this position
@@ -87,12 +85,13 @@ type Runner struct {
 	upToDate  bool                // whether Run has caught up
 	doubts    int                 // how often Doubt was called
 	checked   int                 // the value of doubts when the rows were last checked
+	doubt     chan struct{}       // closed and replaced by Doubt
 }
 
 // Open returns a runner of a model whose file is in dir. If the file cannot be
 // used, Open replaces it with an empty file.
 func Open(dir string, log eventstore.Log, model Model, logger *slog.Logger) (*Runner, error) {
-	r := &Runner{log: log, model: model, dir: dir, logger: logger.With("projection", model.Name()), changed: make(chan struct{}), doubt: make(chan struct{}, 1), folding: semaphore.NewWeighted(1)}
+	r := &Runner{log: log, model: model, dir: dir, logger: logger.With("projection", model.Name()), changed: make(chan struct{}), doubt: make(chan struct{}), folding: semaphore.NewWeighted(1)}
 	r.meter.markBehind()
 	if err := r.openFile(); err != nil {
 		return nil, fmt.Errorf("projection %s: %w", model.Name(), err)
@@ -188,10 +187,15 @@ func (r *Runner) Doubt() {
 	defer r.mu.Unlock()
 	r.doubts++
 	r.wake()
-	select {
-	case r.doubt <- struct{}{}:
-	default:
-	}
+	close(r.doubt)
+	r.doubt = make(chan struct{})
+}
+
+// doubting returns a channel that the next call of Doubt closes.
+func (r *Runner) doubting() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.doubt
 }
 
 // The method doubted() reports whether the rows have not been checked since the last call
@@ -206,34 +210,35 @@ func (r *Runner) doubted() (bool, int) {
 // Err, or ErrBehind while the rows may include events that the log has lost, and while
 // the model folds the log from scratch because of that.
 func (r *Runner) Serving() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.failed == nil && (r.refolding || r.doubts != r.checked) {
-		return ErrBehind
-	}
-	return r.failed
+	_, err := r.serving()
+	return err
 }
 
-// Reading returns a function to call after a query that began after the call of Reading.
-// The function returns nil if the query returned complete results. Otherwise, it returns
-// an error like Serving. Serving alone is not enough: the results may have become complete
-// in the middle of the query.
+// The method serving() returns the result of Serving, and how often the results have
+// become incomplete so far.
+func (r *Runner) serving() (gaps int, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err = r.failed
+	if err == nil && (r.refolding || r.doubts != r.checked) {
+		err = ErrBehind
+	}
+	return r.doubts + r.refolds, err
+}
+
+// Reading must be called before a query, and the function that it returns after the query.
+// The function returns nil if the query returned complete results, and otherwise an error
+// like Serving. Serving alone is not enough: the results may become complete in the middle
+// of a query.
 func (r *Runner) Reading() (whole func() error) {
-	before, gaps := r.Serving(), r.gaps()
+	gaps, before := r.serving()
 	return func() error {
-		err := cmp.Or(before, r.Serving())
-		if err == nil && r.gaps() != gaps {
-			return ErrBehind
+		now, after := r.serving()
+		if after == nil && now != gaps {
+			after = ErrBehind
 		}
-		return err
+		return cmp.Or(before, after)
 	}
-}
-
-// The method gaps() returns how often the results have become incomplete.
-func (r *Runner) gaps() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.doubts + r.refolds
 }
 
 // Position returns the position up to which queries include all selected events.

@@ -3,7 +3,6 @@ package auth
 import (
 	"cmp"
 	"context"
-	"crypto/ed25519"
 	"log/slog"
 	"net/http"
 
@@ -37,17 +36,16 @@ func (s *Service) verifySignature(ctx context.Context, r *http.Request, body []b
 	if err != nil {
 		return owner.Caller{}, err
 	}
-	key, known, behind := s.options.Directory.Key(sig.keyID)
-	if valid := s.verifies(key.PublicKey, sig, r, body); !known || !valid {
+	ownerID, known, valid, behind := s.signer(sig, r, body)
+	if !known || !valid {
 		return owner.Caller{}, cmp.Or(behind, owner.ErrUnauthenticated)
 	}
-	ownerID := key.OwnerID
 	account, err := s.options.Accounts.Load(ctx, ownerID)
 	if err != nil {
 		return owner.Caller{}, err
 	}
-	held, _ := account.Key(sig.keyID)
-	caller := owner.Caller{OwnerID: ownerID, KeyID: sig.keyID, Scopes: held.Scopes, Suspended: account.Suspended}
+	key, _ := account.Key(sig.keyID)
+	caller := owner.Caller{OwnerID: ownerID, KeyID: sig.keyID, Scopes: key.Scopes, Suspended: account.Suspended}
 	if err := account.Admit(caller, m.At); err != nil {
 		return owner.Caller{}, err
 	}
@@ -60,16 +58,17 @@ func (s *Service) verifySignature(ctx context.Context, r *http.Request, body []b
 	return caller, nil
 }
 
-// The method verifies() reports whether a key made a signature. A wrong signature takes
-// the same time whether or not its key id exists: for an unknown id, the public key is
-// nil, and verifies() uses a public key whose private key nobody has. It does not load the
-// account. Only a known id has an account, so the extra time would reveal that the id
-// exists.
-func (s *Service) verifies(public ed25519.PublicKey, sig signature, r *http.Request, body []byte) bool {
-	if public == nil {
-		public = s.stranger
+// signer finds the owner of a signature's key, which may be revoked, and verifies the
+// signature. A wrong signature takes the same time whether or not its key id exists:
+// for an unknown id, signer verifies with a public key whose private key nobody has. It
+// does not load the account. Only a known id has an account, so the extra time would
+// reveal that the id exists. While the directory may lack keys, behind is its error.
+func (s *Service) signer(sig signature, r *http.Request, body []byte) (ownerID string, known, valid bool, behind error) {
+	key, known, behind := s.options.Directory.Key(sig.keyID)
+	if !known {
+		key.PublicKey = s.stranger
 	}
-	return sig.verifies(public, r.Method, r.RequestURI, body)
+	return key.OwnerID, known, sig.verifies(key.PublicKey, r.Method, r.RequestURI, body), behind
 }
 
 // noteUse records the use of a key, at most once an hour. It logs a failure but returns

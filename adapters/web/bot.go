@@ -122,14 +122,16 @@ func (p *pageRequest) loadIdentity(d *botData) error {
 		case len(page.Matches) > 0:
 			d.Name, d.Mode = playerOf(page.Matches[0], d.ID).BotName, page.Matches[0].Mode
 		default:
-			var ok bool
-			if d.Name, d.Owner, d.Mode, ok = p.server.Registered(d.ID); !ok {
-				return refused(http.StatusNotFound, "This bot does not exist.")
+			b, err := p.registered(d.ID)
+			if err != nil {
+				return err
 			}
+			d.Name, d.Owner, d.Mode = b.Name, b.Owner, b.Mode
 		}
 	}
 	if d.Owner == "" {
-		_, d.Owner, _, _ = p.server.Registered(d.ID)
+		b, _, _ := p.server.Registered(d.ID)
+		d.Owner = b.Owner
 	}
 	return nil
 }

@@ -50,18 +50,21 @@ func (k *ranking) strength(m summary) float64 {
 func (p *pageRequest) botLive() error {
 	id := p.r.PathValue("id")
 	newest := p.matches(query{"bot": id, "limit": "1"}).Matches
-	name, _, mode, known := p.server.Registered(id)
+	var b Bot
+	var err error
 	switch {
 	case p.err != nil:
 		return p.err
 	case len(newest) > 0:
-		name, mode = playerOf(newest[0], id).BotName, newest[0].Mode
-	case !known:
-		return refused(http.StatusNotFound, "This bot does not exist.")
+		b.Name, b.Mode = playerOf(newest[0], id).BotName, newest[0].Mode
+	default:
+		if b, err = p.registered(id); err != nil {
+			return err
+		}
 	}
 	f := &follow{
 		Listed: query{"bot": id, "status": "running", "limit": "1"}.after("/matches"),
-		Mode:   mode, What: "the next match of " + clean(name),
+		Mode:   b.Mode, What: "the next match of " + clean(b.Name),
 	}
 	if len(newest) > 0 && newest[0].Status == "running" {
 		return p.followMatch(newest[0].ID, f)

@@ -123,8 +123,8 @@ func (p *pageRequest) games() error {
 		d.Matches, d.Next = page.Matches, page.Next
 	}
 	for _, b := range []*gamesBot{&d.Bot, &d.Rival} {
-		if name, _, _, ok := p.server.Registered(b.ID); ok {
-			b.Name = name
+		if found, ok, _ := p.server.Registered(b.ID); ok {
+			b.Name = found.Name
 		} else if len(d.Matches) > 0 && b.ID != "" { // the bot was removed
 			b.Name = playerOf(d.Matches[0], b.ID).BotName
 		}

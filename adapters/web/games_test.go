@@ -156,6 +156,7 @@ func TestFollowingABot(t *testing.T) {
 	s.say("GET /matches", `{"matches":[],"next":null}`)
 	s.is(s.get("/bot/"+botID+"/live"), http.StatusNotFound, "This bot does not exist.")
 	s.is(s.get("/bot/newcomer/live"), http.StatusOK, "Waiting for the next match of Newcomer")
+	s.is(s.get("/bot/unknown-yet/live"), http.StatusServiceUnavailable, "The arena cannot look up this bot at the moment.")
 }
 
 // The page of a match links to the previous and the next match of each bot.

@@ -303,6 +303,7 @@ func TestMissingPages(t *testing.T) {
 	s.say("GET /matches", `{"matches":[],"next":null}`)
 	s.is(s.get("/bot/unknown"), http.StatusNotFound, "This bot does not exist")
 	s.is(s.get("/bot/newcomer"), http.StatusOK, "<bdi>Newcomer</bdi>", "@ada", "This bot has not played yet. Every 30 seconds")
+	s.is(s.get("/bot/unknown-yet"), http.StatusServiceUnavailable, "The arena cannot look up this bot at the moment.")
 	s.is(s.get("/ladder/standard?day=yesterday"), http.StatusUnprocessableEntity, "2026-09-06")
 
 	program := s.get("/nowhere", func(r *http.Request) { r.Header.Set("Accept", "application/json") })

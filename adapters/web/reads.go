@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/http"
 	"net/url"
 	"time"
 
@@ -65,6 +66,19 @@ func (p *pageRequest) find(path string, into any) bool {
 	}
 	p.err = err
 	return err == nil
+}
+
+// registered returns a bot that may not have played yet. If there is no such bot, or if
+// the arena cannot tell at the moment, the error is a *Refusal.
+func (p *pageRequest) registered(id string) (Bot, error) {
+	switch b, found, err := p.server.Registered(id); {
+	case found:
+		return b, nil
+	case err != nil:
+		p.server.Logger.Error("page failed", "path", p.r.URL.Path, "error", err)
+		return Bot{}, refused(http.StatusServiceUnavailable, "The arena cannot look up this bot at the moment. Try again later.")
+	}
+	return Bot{}, refused(http.StatusNotFound, "This bot does not exist.")
 }
 
 // leaderboardPath returns the path of a mode's ranking at a time (RFC 3339; empty means

@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -116,8 +117,11 @@ func newSite(t *testing.T) *site {
 		CountFile: func(http.Header, *http.Request) int { s.mu.Lock(); defer s.mu.Unlock(); return s.wait },
 		Spread:    func(string, string) map[string]float64 { return map[string]float64{botID: 2.5} },
 		House:     func(id string) bool { return id != botID },
-		Registered: func(id string) (name, owner, mode string, ok bool) {
-			return "Newcomer", "ada", "standard", id == "newcomer"
+		Registered: func(id string) (web.Bot, bool, error) {
+			if id == "unknown-yet" {
+				return web.Bot{}, false, errors.New("the directory is being rebuilt")
+			}
+			return web.Bot{"Newcomer", "ada", "standard"}, id == "newcomer", nil
 		},
 		Now:    s.now,
 		Logger: slog.New(slog.DiscardHandler),

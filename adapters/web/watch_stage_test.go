@@ -70,12 +70,11 @@ type (
 func (unrated) Rows(string) ([]leaderboard.Row, error) { return nil, nil }
 func (unrated) Version() (uint64, error)               { return 0, nil }
 
-func uncounted(http.Header, *http.Request, int) int { return 0 }
-func uncountedFile(http.Header, *http.Request) int  { return 0 }
-func noWait(context.Context) (func(), error)        { return func() {}, nil }
-func unregistered(string) (name, owner, mode string, ok bool) {
-	return "", "", "", false
-}
+func uncounted(http.Header, *http.Request, int) int          { return 0 }
+func uncountedFile(http.Header, *http.Request) int           { return 0 }
+func noWait(context.Context) (func(), error)                 { return func() {}, nil }
+func unregistered(string) (b web.Bot, found bool, err error) { return web.Bot{}, false, nil }
+
 func unknownSpread(string, string) map[string]float64 { return nil }
 
 func newStage(t testing.TB) *stage {

@@ -27,6 +27,9 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
+// Bot contains the public facts of a registered bot.
+type Bot struct{ Name, Owner, Mode string }
+
 // Options configure a Server. All fields are required.
 type Options struct {
 	// API serves every path that is not a page. It also receives the API calls that the
@@ -52,8 +55,9 @@ type Options struct {
 	// House reports whether a bot belongs to the house (owner.House).
 	House func(botID string) bool
 	// Registered returns the public facts of a bot that may not have played yet. It does
-	// not find removed bots.
-	Registered func(botID string) (name, owner, mode string, ok bool)
+	// not find removed bots. If the error is not nil, a bot that it does not find may
+	// exist.
+	Registered func(botID string) (b Bot, found bool, err error)
 	Tallies    Tallies
 	BaseURL    string        // the arena's address, as browsers use it
 	Tick       time.Duration // time between two ticks of matchmaking

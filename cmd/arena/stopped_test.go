@@ -73,9 +73,9 @@ func fetch(t testing.TB, url string) (status int, body string) {
 	return res.StatusCode, string(read)
 }
 
-// While the directory may lack keys and bots, it does not deny that they exist. Otherwise,
-// an owner would get 401 for a valid key, and a match would be played with the old URL of
-// a bot. An operator's order waits instead.
+// While the directory may lack keys and bots, it does not deny that they exist, and it
+// returns no entries for matches. An operator's order waits until the directory has caught
+// up.
 func TestDirectoryThatIsBehindDeniesNothing(t *testing.T) {
 	log, model := memory.New(), directory.New()
 	store := func(events ...owner.Event) {

@@ -9,6 +9,7 @@ import (
 	"hexarena/adapters/api"
 	"hexarena/adapters/botwire"
 	"hexarena/adapters/referee"
+	"hexarena/adapters/web"
 	botstate "hexarena/domain/health"
 	"hexarena/domain/ladder"
 	"hexarena/domain/owner"
@@ -65,8 +66,8 @@ func (d directoryAdapter) Candidates(_ context.Context, mode string) ([]ladder.C
 	return list, whole()
 }
 
-// The method playing() implements referee.Options.Bots. While the directory is being
-// folded again, it finds no bot, because an entry may still lack its latest URL or name.
+// The method playing() implements referee.Options.Bots. While the directory is behind,
+// playing() finds no bot, because an entry may still lack its latest URL or name.
 func (d directoryAdapter) playing(botID string) (directory.Bot, bool) {
 	whole := d.runner.Reading()
 	b, found := d.Bot(botID)
@@ -101,7 +102,7 @@ func (d directoryAdapter) OwnerOfBot(ctx context.Context, botID string) (ownerID
 		return b.OwnerID, nil
 	}
 	if err := d.CatchUp(ctx); err != nil {
-		return "", err
+		return "", cmp.Or(d.runner.Serving(), err)
 	}
 	whole := d.runner.Reading()
 	if b, found := d.Bot(botID); found {
@@ -258,9 +259,10 @@ func (d directoryAdapter) house(botID string) bool {
 }
 
 // The method registered() implements web.Options.Registered.
-func (d directoryAdapter) registered(botID string) (name, owner, mode string, ok bool) {
-	b, ok := d.Bot(botID)
-	return b.Name, d.Handle(b.OwnerID), b.Mode, ok && !b.Removed
+func (d directoryAdapter) registered(botID string) (web.Bot, bool, error) {
+	whole := d.runner.Reading()
+	b, found := d.Bot(botID)
+	return web.Bot{Name: b.Name, Owner: d.Handle(b.OwnerID), Mode: b.Mode}, found && !b.Removed, whole()
 }
 
 // The method names() returns the names that the leaderboard shows for a bot and its
