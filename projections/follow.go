@@ -68,10 +68,10 @@ func (r *Runner) followAcrossLosses(ctx context.Context, enough func() bool) err
 
 // goBack returns to the last commit after a subscription has ended because the log lost
 // events. The next call to start checks whether the log still contains the event of the
-// checkpoint. The parameter losses is the number of losses when the subscription began.
-func (r *Runner) goBack(losses int) error {
+// checkpoint. The parameter resets is the number of resets when the subscription began.
+func (r *Runner) goBack(resets int) error {
 	defer r.lock()()
-	if err := r.Err(); err != nil || r.losses != losses {
+	if err := r.Err(); err != nil || r.resets != resets {
 		return err
 	}
 	return r.reset()
@@ -80,7 +80,7 @@ func (r *Runner) goBack(losses int) error {
 // The method reset() returns to the last commit. From then on, the messages of all
 // existing subscriptions are rejected.
 func (r *Runner) reset() error {
-	r.losses++
+	r.resets++
 	r.logChecked = false
 	if r.batch.tx != nil {
 		r.batch.tx.rollback()
@@ -95,11 +95,11 @@ func (r *Runner) reset() error {
 }
 
 // The method outdated() reports whether the messages of a subscription must be rejected.
-// The parameter losses is the number of losses when the subscription began.
-func (r *Runner) outdated(losses int) bool {
-	defer r.lock()()
+// The parameter resets is the number of resets when the subscription began. The caller
+// must hold folding.
+func (r *Runner) outdated(resets int) bool {
 	doubted, _ := r.doubted()
-	return doubted || r.losses != losses
+	return doubted || r.resets != resets
 }
 
 // The method follow() applies messages until ctx ends or the function enough returns
@@ -107,7 +107,7 @@ func (r *Runner) outdated(losses int) bool {
 // it returns, it commits the events that it has folded.
 func (r *Runner) follow(ctx context.Context, enough func() bool) error {
 	doubt := r.doubting()
-	from, losses, err := r.start(ctx)
+	from, resets, err := r.start(ctx)
 	if err != nil {
 		return err
 	}
@@ -130,18 +130,18 @@ func (r *Runner) follow(ctx context.Context, enough func() bool) error {
 			case !open:
 				return errors.Join(r.commit(), ctx.Err())
 			case errors.Is(d.err, eventstore.ErrEventsLost):
-				return errors.Join(d.err, r.goBack(losses))
+				return errors.Join(d.err, r.goBack(resets))
 			case d.err != nil:
 				return errors.Join(d.err, r.commit())
 			}
 			live = live || d.message.CaughtUp
 			due := live && len(messages) == 0 || d.message.CaughtUp
-			err := r.take(d.message, losses, due)
+			err := r.take(d.message, resets, due)
 			for ctx.Err() == nil && errors.Is(err, eventstore.ErrUnavailable) {
-				err = r.retry(ctx, d.message, losses, due, err)
+				err = r.retry(ctx, d.message, resets, due, err)
 			}
 			if errors.Is(err, eventstore.ErrEventsLost) {
-				return errors.Join(err, r.goBack(losses))
+				return errors.Join(err, r.goBack(resets))
 			}
 			if err != nil {
 				return err
@@ -151,8 +151,11 @@ func (r *Runner) follow(ctx context.Context, enough func() bool) error {
 			}
 		case <-doubt: // the subscription may have begun after the loss, so that it does not end
 			doubt = r.doubting()
-			if r.outdated(losses) {
-				return errors.Join(eventstore.ErrEventsLost, r.goBack(losses))
+			unlock := r.lock()
+			outdated := r.outdated(resets)
+			unlock()
+			if outdated {
+				return errors.Join(eventstore.ErrEventsLost, r.goBack(resets))
 			}
 		case <-age.C:
 			if err := r.commitOld(); err != nil {
@@ -183,7 +186,7 @@ func (r *Runner) subscribe(ctx context.Context, from eventstore.Position) <-chan
 	return messages
 }
 
-// start returns the position to subscribe from, and the number of losses. The first call,
+// start returns the position to subscribe from, and the number of resets. The first call,
 // and the first call after a loss or after Doubt, checks whether the rows belong to this log, and
 // replaces the file if they do not.
 func (r *Runner) start(ctx context.Context) (eventstore.Position, int, error) {
@@ -206,7 +209,7 @@ func (r *Runner) start(ctx context.Context) (eventstore.Position, int, error) {
 			return 0, 0, fmt.Errorf("projection %s: %w", r.model.Name(), err)
 		}
 		if why != "" {
-			r.setRefolding(r.losses > 0)
+			r.setRefolding(r.resets > 0)
 			if err := r.replaceFile(why); err != nil {
 				return 0, 0, r.fail(fmt.Errorf("projection %s: %w", r.model.Name(), err))
 			}
@@ -217,7 +220,7 @@ func (r *Runner) start(ctx context.Context) (eventstore.Position, int, error) {
 		r.wake()
 		r.mu.Unlock()
 	}
-	return r.applied, r.losses, nil
+	return r.applied, r.resets, nil
 }
 
 func (r *Runner) setRefolding(refolding bool) {
@@ -235,12 +238,12 @@ func (r *Runner) setRefolding(refolding bool) {
 // The method take() folds a message, unless another call to Run or Sync has already
 // folded it. It commits the batch if the parameter due is true, or if the batch is
 // large or old. It rejects messages of a subscription that began before the last loss.
-func (r *Runner) take(m eventstore.Message, losses int, due bool) error {
+func (r *Runner) take(m eventstore.Message, resets int, due bool) error {
 	defer r.lock()()
 	if err := r.Err(); err != nil {
 		return err
 	}
-	if doubted, _ := r.doubted(); doubted || r.losses != losses {
+	if r.outdated(resets) {
 		return eventstore.ErrEventsLost
 	}
 	if m.Event != nil && m.Event.Position > r.applied {
@@ -265,12 +268,12 @@ func (r *Runner) take(m eventstore.Message, losses int, due bool) error {
 
 // retry handles a message whose fold failed because the log was unavailable. It
 // waits, and then folds the message again.
-func (r *Runner) retry(ctx context.Context, m eventstore.Message, losses int, due bool, why error) error {
+func (r *Runner) retry(ctx context.Context, m eventstore.Message, resets int, due bool, why error) error {
 	r.logger.Warn("a read model is waiting for the log", "error", why)
 	if eventstore.Sleep(ctx, retryDelay) != nil {
 		return why
 	}
-	return r.take(m, losses, due)
+	return r.take(m, resets, due)
 }
 
 // fold applies an event. If the model rejects the event, fold commits the events

@@ -5,7 +5,10 @@ import (
 	"context"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -130,4 +133,110 @@ func TestRunnerChecksItsRowsAgainAfterALoss(t *testing.T) {
 	require.NoError(t, again.Sync(t.Context()))
 	require.True(t, losing.lost)
 	require.NotContains(t, lines.String(), "rebuilding the rows")
+}
+
+// stalling is a log whose calls wait until their contexts end, while a field says so.
+type stalling struct {
+	eventstore.Log
+	subscriptions atomic.Int32 // how many there have been
+	quiet         atomic.Bool  // subscriptions receive nothing
+	slow          atomic.Bool  // reads return nothing
+}
+
+func (s *stalling) Subscribe(ctx context.Context, after eventstore.Position, f eventstore.Filter) iter.Seq2[eventstore.Message, error] {
+	s.subscriptions.Add(1)
+	if s.quiet.Load() {
+		return func(func(eventstore.Message, error) bool) { <-ctx.Done() }
+	}
+	return s.Log.Subscribe(ctx, after, f)
+}
+
+func (s *stalling) ReadAll(ctx context.Context, from eventstore.Position, opt eventstore.ReadOptions) iter.Seq2[eventstore.Recorded, error] {
+	if s.slow.Load() {
+		return func(func(eventstore.Recorded, error) bool) { <-ctx.Done() }
+	}
+	return s.Log.ReadAll(ctx, from, opt)
+}
+
+// newStalling returns a stalling log, and the runner of a model that has folded it. The
+// runner's position is beyond its checkpoint.
+func newStalling(t *testing.T) (*stalling, *projections.Runner) {
+	t.Helper()
+	log := &stalling{Log: memory.New()}
+	put(t, log, "a-1", "one")
+	put(t, log, "b-1", "other", "other")
+	r := follow(t, t.TempDir(), log, &list{})
+	require.NoError(t, r.Sync(t.Context()))
+	return log, r
+}
+
+// Every subscription that began before a doubt is replaced, even if a later call to Sync
+// has already checked the rows.
+func TestEverySubscriptionHeedsADoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, r := newStalling(t)
+		log.quiet.Store(true)
+		var running sync.WaitGroup
+		for range 3 {
+			running.Go(func() { require.NoError(t, r.Sync(t.Context())) })
+		}
+		synctest.Wait()
+		require.Equal(t, int32(1+3), log.subscriptions.Load())
+		log.quiet.Store(false)
+		r.Doubt()
+		require.NoError(t, r.Sync(t.Context()))
+		running.Wait()
+		require.Equal(t, int32(1+3+1+3), log.subscriptions.Load())
+	})
+}
+
+// After a doubt, the log may assign positions again that the runner knows already. So Wait
+// waits for the check of the rows, and then for a new subscription.
+func TestWaitAfterADoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, r := newStalling(t)
+		at := r.Position()
+		wait := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			return r.Wait(ctx, at)
+		}
+		require.NoError(t, wait())
+		r.Doubt()
+		require.ErrorIs(t, wait(), context.DeadlineExceeded, "the rows are not checked")
+		log.quiet.Store(true)
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { _ = r.Sync(ctx) })
+		require.ErrorIs(t, wait(), context.DeadlineExceeded, "the subscription has received nothing")
+		require.NoError(t, r.Serving(), "the rows are checked")
+		cancel()
+		running.Wait()
+		log.quiet.Store(false)
+		require.NoError(t, r.Sync(t.Context()))
+		require.NoError(t, wait())
+	})
+}
+
+// While one call waits for the log to check the rows, another one waits no longer than its
+// context allows.
+func TestSyncEndsWithItsContextDuringACheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, r := newStalling(t)
+		log.slow.Store(true)
+		r.Doubt()
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { require.ErrorIs(t, r.Sync(ctx), context.Canceled) })
+		synctest.Wait()
+		short, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		require.ErrorIs(t, r.Sync(short), context.DeadlineExceeded)
+		cancel()
+		running.Wait()
+		require.ErrorIs(t, r.Serving(), projections.ErrBehind, "a check that was interrupted proves nothing")
+		log.slow.Store(false)
+		require.NoError(t, r.Sync(t.Context()))
+		require.NoError(t, r.Serving())
+	})
 }

@@ -72,7 +72,7 @@ type Runner struct {
 	folding    *semaphore.Weighted // held by one caller at a time; guards the fields below and calls to the model. Not a mutex: a holder may wait for the log, and a synctest bubble cannot wait for a mutex
 	file       *file
 	logChecked bool                // whether the Runner has checked that the file belongs to this log
-	losses     int                 // how often the Runner has returned to its last commit, because the log lost events or may have; older subscriptions are out of date
+	resets     int                 // how often the Runner has returned to its last commit, because the log lost events or may have; older subscriptions are out of date
 	applied    eventstore.Position // all selected events up to this position are folded
 	batch      batch
 
@@ -140,9 +140,10 @@ func (r *Runner) UpToDate(ctx context.Context) error {
 	return r.await(ctx, "catching up", func() bool { return r.upToDate })
 }
 
-// Wait returns once queries include the selected event at a position.
+// Wait returns once queries include the selected event at a position. After Doubt, it
+// waits for the check, because the log may assign the positions of lost events again.
 func (r *Runner) Wait(ctx context.Context, p eventstore.Position) error {
-	return r.await(ctx, fmt.Sprintf("at %d", p), func() bool { return r.committed >= p })
+	return r.await(ctx, fmt.Sprintf("at %d", p), func() bool { return r.committed >= p && r.doubts == r.checked })
 }
 
 // await returns once a condition is true, or with an error once the model has stopped or
@@ -191,7 +192,7 @@ func (r *Runner) Doubt() {
 	r.doubt = make(chan struct{})
 }
 
-// doubting returns a channel that the next call of Doubt closes.
+// The method doubting() returns a channel that the next call of Doubt closes.
 func (r *Runner) doubting() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -226,10 +227,10 @@ func (r *Runner) serving() (gaps int, err error) {
 	return r.doubts + r.refolds, err
 }
 
-// Reading must be called before a query, and the function that it returns after the query.
-// The function returns nil if the query returned complete results, and otherwise an error
-// like Serving. Serving alone is not enough: the results may become complete in the middle
-// of a query.
+// Reading returns a function that tells whether a query returned complete results. Call
+// Reading before the query, and the function after it. The function returns nil or an
+// error like Serving. Serving alone is not enough: the results may become complete in the
+// middle of a query.
 func (r *Runner) Reading() (whole func() error) {
 	gaps, before := r.serving()
 	return func() error {

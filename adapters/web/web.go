@@ -27,7 +27,7 @@ import (
 	"hexarena/projections/leaderboard"
 )
 
-// Bot contains the public facts of a registered bot.
+// Bot contains the public facts of a registered bot. Owner is a handle.
 type Bot struct{ Name, Owner, Mode string }
 
 // Options configure a Server. All fields are required.

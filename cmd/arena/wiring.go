@@ -49,7 +49,7 @@ func (d directoryAdapter) Key(id string) (directory.Key, bool, error) {
 // Registrations implements auth.Directory.
 func (d directoryAdapter) Registrations(ctx context.Context, public []byte) ([]directory.Key, error) {
 	if err := d.CatchUp(ctx); err != nil {
-		return nil, err
+		return nil, cmp.Or(d.runner.Serving(), err)
 	}
 	whole := d.runner.Reading()
 	list := d.KeysOf(public)
@@ -230,6 +230,13 @@ func (h botHealth) Newest(ownerID string) (health.ID, int64, error) {
 	whole := h.runner.Reading()
 	id, n, err := h.Health.Newest(ownerID)
 	return id, n, cmp.Or(whole(), err)
+}
+
+// After implements api.Events.
+func (h botHealth) After(ownerID string, id health.ID) (int64, error) {
+	whole := h.runner.Reading()
+	n, err := h.Health.After(ownerID, id)
+	return n, cmp.Or(whole(), err)
 }
 
 // Events implements api.Events.
