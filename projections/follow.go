@@ -186,9 +186,9 @@ func (r *Runner) subscribe(ctx context.Context, from eventstore.Position) <-chan
 	return messages
 }
 
-// start returns the position to subscribe from, and the number of resets. The first call,
-// and the first call after a loss or after Doubt, checks whether the rows belong to this log, and
-// replaces the file if they do not.
+// start returns the position to subscribe from, and the number of resets. The first call
+// checks whether the rows belong to this log, and replaces the file if they do not. So
+// does the first call after a loss or after Doubt.
 func (r *Runner) start(ctx context.Context) (eventstore.Position, int, error) {
 	if err := r.folding.Acquire(ctx, 1); err != nil { // another call may be waiting for the log
 		return 0, 0, fmt.Errorf("projection %s: %w", r.model.Name(), err)
@@ -237,7 +237,7 @@ func (r *Runner) setRefolding(refolding bool) {
 
 // The method take() folds a message, unless another call to Run or Sync has already
 // folded it. It commits the batch if the parameter due is true, or if the batch is
-// large or old. It rejects messages of a subscription that began before the last loss.
+// large or old. It rejects messages of a subscription that began before the last reset.
 func (r *Runner) take(m eventstore.Message, resets int, due bool) error {
 	defer r.lock()()
 	if err := r.Err(); err != nil {

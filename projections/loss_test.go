@@ -135,12 +135,12 @@ func TestRunnerChecksItsRowsAgainAfterALoss(t *testing.T) {
 	require.NotContains(t, lines.String(), "rebuilding the rows")
 }
 
-// stalling is a log whose calls wait until their contexts end, while a field says so.
+// stalling is a log that can stop responding. While quiet is true, new subscriptions
+// receive nothing. While slow is true, ReadAll returns nothing until its context ends.
 type stalling struct {
 	eventstore.Log
 	subscriptions atomic.Int32 // how many there have been
-	quiet         atomic.Bool  // subscriptions receive nothing
-	slow          atomic.Bool  // reads return nothing
+	quiet, slow   atomic.Bool
 }
 
 func (s *stalling) Subscribe(ctx context.Context, after eventstore.Position, f eventstore.Filter) iter.Seq2[eventstore.Message, error] {
@@ -172,7 +172,7 @@ func newStalling(t *testing.T) (*stalling, *projections.Runner) {
 
 // Every subscription that began before a doubt is replaced, even if a later call to Sync
 // has already checked the rows.
-func TestEverySubscriptionHeedsADoubt(t *testing.T) {
+func TestDoubtReplacesEverySubscription(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, r := newStalling(t)
 		log.quiet.Store(true)
@@ -191,7 +191,8 @@ func TestEverySubscriptionHeedsADoubt(t *testing.T) {
 }
 
 // After a doubt, the log may assign positions again that the runner knows already. So Wait
-// waits for the check of the rows, and then for a new subscription.
+// waits for the check of the rows, and then until a new subscription has reached the
+// position.
 func TestWaitAfterADoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, r := newStalling(t)

@@ -141,7 +141,8 @@ func (r *Runner) UpToDate(ctx context.Context) error {
 }
 
 // Wait returns once queries include the selected event at a position. After Doubt, it
-// waits for the check, because the log may assign the positions of lost events again.
+// also waits until the Runner has checked the rows, because the log may give the positions
+// of lost events to new events.
 func (r *Runner) Wait(ctx context.Context, p eventstore.Position) error {
 	return r.await(ctx, fmt.Sprintf("at %d", p), func() bool { return r.committed >= p && r.doubts == r.checked })
 }
@@ -215,8 +216,8 @@ func (r *Runner) Serving() error {
 	return err
 }
 
-// The method serving() returns the result of Serving, and how often the results have
-// become incomplete so far.
+// The method serving() returns the result of Serving, and a number that grows whenever the
+// results become incomplete.
 func (r *Runner) serving() (gaps int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -228,9 +229,9 @@ func (r *Runner) serving() (gaps int, err error) {
 }
 
 // Reading returns a function that tells whether a query returned complete results. Call
-// Reading before the query, and the function after it. The function returns nil or an
-// error like Serving. Serving alone is not enough: the results may become complete in the
-// middle of a query.
+// Reading before the query, and the function after it. Like Serving, the function returns
+// nil or an error. A call of Serving after the query is not enough, because a rebuild may
+// end during the query.
 func (r *Runner) Reading() (whole func() error) {
 	gaps, before := r.serving()
 	return func() error {

@@ -391,7 +391,7 @@ func TestOrdersWhileTheDirectoryLacksBots(t *testing.T) {
 		a := f.call(http.MethodPost, "/admin/suspend", `{"bot":"bot-bob","reason":"a"}`)
 		require.Equal(t, http.StatusServiceUnavailable, a.Code)
 		require.Equal(t, "out_of_date", a.body["code"])
-		require.Equal(t, "the directory of bots is not up to date: see /ready, and repeat the order later", a.body["detail"])
+		require.Equal(t, "the data of this arena is not up to date, so the order was not carried out: see /ready, and repeat the order later", a.body["detail"])
 	}
 }
 

@@ -127,7 +127,8 @@ func (s *Server) restore(c *call, in accountOrder) (any, error) {
 }
 
 // change applies an order to an account, and returns once the directory includes the
-// result. If the directory does not catch up in time, the order is carried out nonetheless.
+// result. If the directory does not catch up in time, change succeeds anyway, because the
+// order is already carried out.
 func (s *Server) change(c *call, name string, in accountOrder, decide func(owner.Account) ([]owner.Event, error)) (any, error) {
 	ownerID := in.Owner
 	if in.Bot != "" {
@@ -142,6 +143,9 @@ func (s *Server) change(c *call, name string, in accountOrder, decide func(owner
 		return nil, err
 	}
 	s.logOrder(c, name, in.order, done)
+	if !done.Changed {
+		return done, nil
+	}
 	if err := s.Directory.Wait(c.ctx, position); err != nil {
 		s.Logger.WarnContext(c.ctx, "the directory has not caught up", "error", err, "request", c.id)
 	}

@@ -53,7 +53,7 @@ func (s *Server) refuse(c *call, err error) {
 	if p.Status == http.StatusServiceUnavailable {
 		p.Detail = "the log did not respond in time: check whether the order was carried out, and repeat the order if it was not"
 		if p.Code == "out_of_date" {
-			p.Detail = "the directory of bots is not up to date: see /ready, and repeat the order later"
+			p.Detail = "the data of this arena is not up to date, so the order was not carried out: see /ready, and repeat the order later"
 		}
 	}
 	level := slog.LevelInfo

@@ -36,8 +36,8 @@ import (
 )
 
 // Authenticator identifies callers. In each of its methods, m.At is the current time.
-// Of the errors that only it returns, callers of the API see two: owner.ErrUnauthenticated
-// and owner.ErrLinkInvalid.
+// Callers of the API see two errors that only an Authenticator returns:
+// owner.ErrUnauthenticated and owner.ErrLinkInvalid.
 type Authenticator interface {
 	// Verify returns the caller who sent the request with this body.
 	Verify(ctx context.Context, r *http.Request, body []byte, m eventstore.Metadata) (owner.Caller, error)

@@ -27,8 +27,8 @@ import (
 
 // Directory finds API keys.
 type Directory interface {
-	// Key returns a key, even if it is revoked. The error is nil if the directory
-	// includes all keys. Otherwise, the key may exist even if Key does not find it.
+	// Key returns a key, even if it is revoked. If the error is not nil, a key that Key
+	// does not find may exist.
 	Key(id string) (k directory.Key, found bool, err error)
 	// Registrations returns the active registrations of a public key. The result
 	// includes every registration that is in the log when the call starts, and may

@@ -15,7 +15,7 @@ import (
 // the current time. If the request has no credentials, invalid credentials, or
 // both a signature and a cookie, the error is owner.ErrUnauthenticated. The
 // error does not reveal the reason. If the signature is not valid while the directory may
-// lack keys, the error is the directory's.
+// lack keys, Verify returns the error of Directory.Key.
 //
 // A signed write runs only once. Verify spends its signature before it returns,
 // so the signature stays spent if the call fails later. If the same signed

@@ -104,8 +104,9 @@ type Options struct {
 	Gate func() <-chan struct{}
 
 	// Bots finds a bot, even if it was removed. The referee calls it for each dial,
-	// because the bot's URL may have changed. If Bots does not find a bot, a match waits
-	// for the bot before it starts or resumes, and later uses what it found then.
+	// because the bot's URL may have changed. Before a match starts or resumes, it waits
+	// until Bots finds all its bots. If Bots does not find a bot later, the match uses
+	// the entry that it found before.
 	Bots func(botID string) (directory.Bot, bool)
 	// ServerSeed returns the server seed of a match. The referee compares the seed with
 	// the commitment of the table. SeedsFromKeys derives the seeds of an arena.

@@ -63,7 +63,7 @@ type run struct {
 	details  *details
 
 	seats   []*seat                  // in table order, and in the order of play once the match has started
-	found   map[string]directory.Bot // the bots as awaitDirectory found them, by id
+	found   map[string]directory.Bot // the entries that awaitDirectory found, by bot id
 	closing sync.WaitGroup
 }
 

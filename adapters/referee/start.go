@@ -119,8 +119,8 @@ func (p *run) awaitDirectory(ctx context.Context) error {
 }
 
 // The method bot() returns the entry of a bot in the directory. While the directory is
-// being rebuilt because the log lost events, it lacks bots. Then bot() returns the entry
-// that awaitDirectory found.
+// checked or rebuilt after a loss of events, Bots finds no bot. Then bot() returns the
+// entry that awaitDirectory found.
 func (p *run) bot(id string) (b directory.Bot, ok bool) {
 	if b, ok = p.options.Bots(id); !ok {
 		b, ok = p.found[id]

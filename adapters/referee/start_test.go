@@ -101,8 +101,8 @@ func TestMatchWaitsForDirectory(t *testing.T) {
 	})
 }
 
-// A match continues while the directory is being rebuilt and lacks its bots. Its start has
-// their names, and a bot whose line drops is dialed again.
+// A match continues while the directory is being rebuilt and lacks the match's bots. The
+// event match.Started contains their names, and a bot whose line drops is dialed again.
 func TestMatchContinuesWhileTheDirectoryLacksBots(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		bot := f.bots[1]

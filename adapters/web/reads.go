@@ -68,8 +68,8 @@ func (p *pageRequest) find(path string, into any) bool {
 	return err == nil
 }
 
-// The method registered() returns a bot that may not have played yet. If there is no such bot, or if
-// the arena cannot tell at the moment, the error is a *Refusal.
+// The method registered() returns a bot that may not have played yet. If the bot does not
+// exist, or if the arena cannot tell at the moment, the error is a *Refusal.
 func (p *pageRequest) registered(id string) (Bot, error) {
 	switch b, found, err := p.server.Registered(id); {
 	case found:

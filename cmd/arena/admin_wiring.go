@@ -65,14 +65,15 @@ func (o adminPlayer) Abort(ctx context.Context, matchID, reason, request string)
 		return admin.ErrNotPlaying
 	}
 	seating, err := o.seatingOf(ctx, matchID)
-	_, known, listErr := o.matches.Get(matchID)
-	switch err = cmp.Or(err, listErr); {
-	case err != nil:
+	if err != nil {
 		return err
-	case seating.MatchID == "" && known:
-		return admin.ErrMatchOver
-	case seating.MatchID == "":
-		return admin.ErrMatchUnknown
+	}
+	if seating.MatchID == "" {
+		_, known, err := o.matches.Get(matchID)
+		if known {
+			return admin.ErrMatchOver
+		}
+		return cmp.Or(err, admin.ErrMatchUnknown)
 	}
 	err = o.player.referee.Abort(ctx, seating, referee.Order{Reason: reason, Request: request})
 	switch {
