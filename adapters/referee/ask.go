@@ -97,7 +97,7 @@ func (p *run) send(ctx context.Context, s *seat, o *openDecision, c *connection)
 	frame := frames.Get().(*[]byte)
 	defer frames.Put(frame)
 	*frame = request.AppendJSON((*frame)[:0])
-	sending, cancel := context.WithTimeout(ctx, left)
+	sending, cancel := p.clock.withDeadline(ctx, o.until)
 	defer cancel()
 	if c.line.Send(sending, *frame) != nil && ctx.Err() == nil {
 		p.closing.Go(c.line.Close)

@@ -91,6 +91,17 @@ func (c *clock) wait(ctx context.Context, until time.Duration, done <-chan struc
 	}
 }
 
+// withDeadline returns a context that ends when the clock reaches the given time. Unlike
+// the deadline of context.WithTimeout, this one does not pass while the process is paused.
+func (c *clock) withDeadline(ctx context.Context, until time.Duration) (context.Context, context.CancelFunc) {
+	ctx, end := context.WithCancel(ctx)
+	timer := time.AfterFunc(until-c.now(), func() {
+		defer end()
+		c.wait(ctx, until, nil) // for the rest, if the process was paused
+	})
+	return ctx, func() { timer.Stop(); end() }
+}
+
 // awaitGate waits until the gate is open. It returns false if ctx ends first.
 func (c *clock) awaitGate(ctx context.Context) bool {
 	for closed := c.gate(); closed != nil && ctx.Err() == nil; closed = c.gate() {

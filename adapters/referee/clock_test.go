@@ -150,3 +150,23 @@ func outage(batches int, stored bool) func(attempted) (eventstore.Appended, erro
 		return a.store()
 	}
 }
+
+// A deadline does not pass while the process is paused. Otherwise, the first thing that
+// happens after the pause could be that a line is dropped, although its bot has time left.
+func TestDeadlineDoesNotPassDuringAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClock(time.Now, open) // the test does not start the beat, so every long wait looks like a pause
+		ctx, cancel := c.withDeadline(t.Context(), 5*time.Second)
+		<-time.After(6 * time.Second)
+		synctest.Wait()
+		require.NoError(t, ctx.Err())
+		cancel()
+		<-ctx.Done()
+
+		ctx, cancel = c.withDeadline(t.Context(), c.now()+500*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		<-ctx.Done()
+		require.Equal(t, 500*time.Millisecond, time.Since(began))
+	})
+}
