@@ -151,8 +151,8 @@ func outage(batches int, stored bool) func(attempted) (eventstore.Appended, erro
 	}
 }
 
-// A deadline does not pass while the process is paused. Otherwise, the first thing that
-// happens after the pause could be that a line is dropped, although its bot has time left.
+// A deadline does not pass while the process is paused. Otherwise, the referee could drop a
+// line right after the pause, although its bot has time left.
 func TestDeadlineDoesNotPassDuringAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClock(time.Now, open) // the test does not start the beat, so every long wait looks like a pause
