@@ -17,6 +17,7 @@ type history struct {
 	log    []stored
 	now    time.Time
 	ended  map[string]bool // match ids
+	missed map[string]int  // how many rated matches in a row each bot has missed
 }
 
 type stored struct {
@@ -60,7 +61,7 @@ func (h *history) checkSeating(t *rapid.T, events []Event, chosen []Candidate) {
 			require.True(t, asked[bot], "%s was not a candidate", bot)
 			b := h.ladder.Bot(bot)
 			require.Empty(t, b.Match)
-			require.True(t, b.Ended.IsZero() || h.now.Sub(b.Ended) >= restOfTests, "%s has not rested", bot)
+			require.True(t, h.rested(bot), "%s has not rested", bot)
 			seen[bot] = true
 		}
 	}
@@ -70,12 +71,22 @@ func (h *history) checkSeating(t *rapid.T, events []Event, chosen []Candidate) {
 func (h *history) waiting(asked, seated map[string]bool) int {
 	n := 0
 	for bot := range asked {
-		b := h.ladder.Bot(bot)
-		if !seated[bot] && b.Match == "" && (b.Ended.IsZero() || h.now.Sub(b.Ended) >= restOfTests) {
+		if !seated[bot] && h.ladder.Bot(bot).Match == "" && h.rested(bot) {
 			n++
 		}
 	}
 	return n
+}
+
+// rested reports whether a bot has rested. From the tenth miss in a row, it rests for 3
+// hours (docs/rules.md).
+func (h *history) rested(bot string) bool {
+	rest := restOfTests
+	if h.missed[bot] >= 10 {
+		rest = 3 * time.Hour
+	}
+	ended := h.ladder.Bot(bot).Ended
+	return ended.IsZero() || h.now.Sub(ended) >= rest
 }
 
 // endOne finishes or voids an unfinished match.
@@ -104,7 +115,12 @@ func (h *history) end(t *rapid.T, s Seating) []Event {
 				place++
 			}
 		}
-		outcome = append(outcome, Result{bot.BotID, place, rapid.Bool().Draw(t, "missed")})
+		missed := rapid.Bool().Draw(t, "missed")
+		outcome = append(outcome, Result{bot.BotID, place, missed})
+		h.missed[bot.BotID]++
+		if !missed {
+			h.missed[bot.BotID] = 0
+		}
 	}
 	events, err := h.ladder.Finish(s.MatchID, rapid.Permutation(outcome).Draw(t, "order"))
 	require.NoError(t, err)
@@ -162,7 +178,7 @@ func (h *history) recompute(t *rapid.T) map[string]rating.Rating {
 
 func TestAnyLadderKeepsTheInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := &history{ladder: New(Standard), now: noon, ended: map[string]bool{}}
+		h := &history{ladder: New(Standard), now: noon, ended: map[string]bool{}, missed: map[string]int{}}
 		t.Repeat(map[string]func(*rapid.T){
 			"seat": h.seatSome,
 			"end":  h.endOne,
