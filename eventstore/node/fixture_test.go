@@ -88,6 +88,9 @@ func serve(t *testing.T, options ...Options) *fixture {
 	if o.Dir == "" {
 		o.Dir = "log"
 	}
+	if o.CommitTimeout == 0 {
+		o.CommitTimeout = patience
+	}
 	o.Logger = slog.New(slog.DiscardHandler)
 	n, err := Open(o)
 	require.NoError(t, err)

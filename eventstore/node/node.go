@@ -46,9 +46,14 @@ type Options struct {
 	Quotas Quotas
 
 	MaxAppendSize int              // the data of one append, in bytes; default: 1 MiB; at most LargestAppendSize
+	CommitTimeout time.Duration    // the longest that an append of BatchAppend may wait for its response; default: DefaultCommitTimeout
 	FS            vfs.FS           // default: the machine's file system; tests use a file system that can fail
 	Now           func() time.Time // the clock for creation times; default: time.Now
 }
+
+// DefaultCommitTimeout is the default of Options.CommitTimeout. EventStoreDB has the same
+// default.
+const DefaultCommitTimeout = 2 * time.Second
 
 // Node is an open log and the servers for it. A Node is safe for concurrent use.
 type Node struct {
@@ -74,6 +79,9 @@ func Open(o Options) (*Node, error) {
 	if o.MaxAppendSize == 0 {
 		o.MaxAppendSize = wire.MaxAppend
 	}
+	if o.CommitTimeout == 0 {
+		o.CommitTimeout = DefaultCommitTimeout
+	}
 	if o.FS == nil {
 		o.FS = vfs.Default
 	}
@@ -91,7 +99,7 @@ func Open(o Options) (*Node, error) {
 	n := &Node{log: log, instance: uuid.New(), writer: w}
 	n.categories = categories.New(log, o.FS, o.FS.PathJoin(o.Dir, categoriesFolder))
 	reader := &streams.Reader{Log: log, Categories: n.categories}
-	n.calls = streamsService{Writes: writes.New(w, o.MaxAppendSize), Reads: reads.Reads{Reader: reader}}
+	n.calls = streamsService{Writes: writes.New(w, o.MaxAppendSize, o.CommitTimeout), Reads: reads.Reads{Reader: reader}}
 	n.subscriptions = persistent.New(reader, w, o.Quotas.Persistent)
 	n.publicCalls, n.expose = quota.NewCounter(o.Quotas.Calls), sync.OnceValue(n.exposeSubscriptions)
 	n.whole, n.readOnly = n.newServerPair(false, quota.Limit{}), n.newServerPair(true, o.Quotas.Connections)

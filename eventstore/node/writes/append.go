@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	api "github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
@@ -22,17 +23,19 @@ const discarded = 32 << 20
 // Writes implements Append, BatchAppend, Delete and Tombstone.
 type Writes struct {
 	*writer.Writer
-	ReadOnly   bool // reject every call
-	maxAppend  int  // bytes of data in one append
-	admission  *writer.Admission
-	batchCalls chan struct{} // holds one element for each open BatchAppend call
+	ReadOnly      bool // reject every call
+	maxAppend     int  // bytes of data in one append
+	commitTimeout time.Duration
+	admission     *writer.Admission
+	batchCalls    chan struct{} // holds one element for each open BatchAppend call
 }
 
 // New returns a Writes that passes requests to w. The parameter maxAppend limits the data
-// of one append, in bytes.
-func New(w *writer.Writer, maxAppend int) Writes {
+// of one append, in bytes. The parameter commitTimeout limits how long an append of
+// BatchAppend may wait for its response.
+func New(w *writer.Writer, maxAppend int, commitTimeout time.Duration) Writes {
 	return Writes{
-		Writer: w, maxAppend: maxAppend,
+		Writer: w, maxAppend: maxAppend, commitTimeout: commitTimeout,
 		admission: writer.NewAdmission(w.Life), batchCalls: make(chan struct{}, batchCalls),
 	}
 }

@@ -23,13 +23,12 @@ import (
 	"hexarena/eventstore/node/writer"
 )
 
-// These are the limits of BatchAppend: how long an append may wait for its response,
-// how many incomplete appends one call may have, and how many calls may be open.
+// These are the limits of BatchAppend: how many incomplete appends one call may have, and
+// how many calls may be open.
 const (
-	batchDeadline = 2 * time.Second
-	batchesOpen   = 1024
-	batchesBytes  = 16 << 20 // as large as the largest message, so that the largest append fits
-	batchCalls    = 64
+	batchesOpen  = 1024
+	batchesBytes = 16 << 20 // as large as the largest message, so that the largest append fits
+	batchCalls   = 64
 )
 
 // The type batches is the state of one call to BatchAppend. The client sends several
@@ -230,7 +229,7 @@ func (b *batches) expire(one *batch) error {
 // begin reads an append's options, which are in its first message.
 func (b *batches) begin(m *api.BatchAppendReq) *batch {
 	o := m.GetOptions()
-	one := &batch{began: time.Now(), within: batchDeadline, answer: &api.BatchAppendResp{CorrelationId: m.GetCorrelationId()}}
+	one := &batch{began: time.Now(), within: b.commitTimeout, answer: &api.BatchAppendResp{CorrelationId: m.GetCorrelationId()}}
 	if o == nil {
 		one.refused = errNoOptions
 		return one
