@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"nhooyr.io/websocket"
 
+	"hexarena/domain/game"
 	"hexarena/domain/match"
 )
 
@@ -32,7 +34,7 @@ type cause struct {
 	conduct  conduct
 	instead  http.HandlerFunc                         // answers the upgrades of matches
 	breaks   func(t *testing.T, b *testBot)           // called after the registration
-	lateness time.Duration                            // how late each answer is
+	lateness time.Duration                            // how late each answer is at least
 	create   func(t testing.TB, name string) *testBot // if nil, newTestBot
 }
 
@@ -101,32 +103,77 @@ func outOfRange(d decision) string {
 	return fmt.Sprintf(`{"id":%d,"action":%s}`, d.ID, action)
 }
 
-// lateBot answers each decision late. It holds the lock busy from its last request in a
-// match until it has sent the answer.
+// lateBot answers each decision at least the time by after its deadline. It does not
+// measure the deadline itself, because the arena's clock stops while the arena is paused.
+// Instead, it waits until a bot at the table gets a request of a later batch. The arena
+// sends such a request only after the decision has timed out.
 type lateBot struct {
-	by   time.Duration
-	busy sync.RWMutex
+	by time.Duration
+
+	mu   sync.Mutex
+	owed []*lateAnswer // those whose deadlines have not passed, as far as the bots know
+	last *lateAnswer   // the last answer in the newest match
+}
+
+// lateAnswer is the answer of a lateBot to a request.
+type lateAnswer struct {
+	request *match.Request
+	overdue chan struct{} // closed when the deadline has passed
+	sent    chan struct{} // closed when the answer has been sent or the connection has ended
+}
+
+// overdueAt reports whether a request proves that the deadline of the answer has passed. A
+// batch has at most one decision for each seat, and their ids are consecutive.
+func (a *lateAnswer) overdueAt(r *match.Request) bool {
+	return r.MatchID == a.request.MatchID && r.ID >= a.request.ID+game.MaxSeats
 }
 
 func (b *lateBot) answer(ctx context.Context, conn *websocket.Conn, d decision) error {
-	last := d.number == match.MaxStrikes
-	if last {
-		b.busy.Lock()
+	a := &lateAnswer{request: d.Request, overdue: make(chan struct{}), sent: make(chan struct{})}
+	b.note(d.Request)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.owed = append(b.owed, a)
+	if d.number == match.MaxStrikes {
+		b.last = a
 	}
-	time.AfterFunc(time.Duration(d.DeadlineMs)*time.Millisecond+b.by, func() {
-		_ = conn.Write(ctx, websocket.MessageText, d.answer) // if it is lost, the log does not show it
-		if last {
-			b.busy.Unlock()
+	go func() {
+		defer close(a.sent)
+		select {
+		case <-a.overdue:
+		case <-ctx.Done():
+			return
 		}
-	})
+		pause(2 * b.by)                                      // the arena's clock may count less of this time, if the arena is paused meanwhile
+		_ = conn.Write(ctx, websocket.MessageText, d.answer) // if it is lost, the log does not show it
+	}()
 	return nil
+}
+
+// note takes note of a request to a bot at the table. It returns the last answer of the
+// match if that answer is overdue, and nil otherwise.
+func (b *lateBot) note(r *match.Request) *lateAnswer {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.owed = slices.DeleteFunc(b.owed, func(a *lateAnswer) bool {
+		if !a.overdueAt(r) {
+			return false
+		}
+		close(a.overdue)
+		return true
+	})
+	if b.last == nil || !b.last.overdueAt(r) {
+		return nil
+	}
+	return b.last
 }
 
 // await delays another bot at the table until the late answers have been sent, so that
 // the match does not end earlier.
-func (b *lateBot) await(*match.Request) {
-	b.busy.RLock()
-	defer b.busy.RUnlock()
+func (b *lateBot) await(r *match.Request) {
+	if last := b.note(r); last != nil {
+		<-last.sent
+	}
 }
 
 // certificates holds a valid and an expired certificate of a server.

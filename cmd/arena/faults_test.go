@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 
 	"nhooyr.io/websocket"
 
@@ -174,12 +175,17 @@ func responds(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }
 }
 
-// oneBehind answers each decision only when it receives the next decision.
+// oneBehind answers each decision only when it receives the next decision of the match.
+// So the deadline of the answered decision has passed, even on the clock of an arena that
+// was paused.
 func oneBehind() conduct {
-	var owed []byte
+	var mu sync.Mutex
+	owed := map[string][]byte{} // by match
 	return func(ctx context.Context, conn *websocket.Conn, d decision) error {
-		late := owed
-		owed = d.answer
+		mu.Lock()
+		late := owed[d.MatchID]
+		owed[d.MatchID] = d.answer
+		mu.Unlock()
 		if late == nil {
 			return nil
 		}

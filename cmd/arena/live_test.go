@@ -79,8 +79,10 @@ func TestViewerSeesEveryFrameThroughKills(t *testing.T) {
 	s := newTestArena(t, quick...)
 	s.start()
 	players := goodPlayers(t, 4, f)
-	var think atomic.Int64                     // how long the bots take for each answer, in nanoseconds
-	think.Store(int64(100 * time.Millisecond)) // so the match outlasts the kills
+	// think is how long the bots take for each answer, in nanoseconds. It is so long that
+	// the match outlasts the kills, even on a busy machine.
+	var think atomic.Int64
+	think.Store(int64(250 * time.Millisecond))
 	for _, p := range players {
 		p.hold = func(*match.Request) { pause(time.Duration(think.Load())) }
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"hexarena/domain/match"
 	"hexarena/projections/matches"
 )
 
@@ -25,6 +26,20 @@ type spies struct {
 type overheard struct {
 	text string
 	done chan struct{}
+}
+
+// untilSpied holds back a bot's answer until the spies have read the pages of its match,
+// but never longer than the limit. A match has so many decisions that it outlasts the spies
+// even on a slow machine.
+func untilSpied(done <-chan struct{}, limit time.Duration) func(*match.Request) {
+	return func(*match.Request) {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		select {
+		case <-done:
+		case <-timer.C:
+		}
+	}
 }
 
 // spyOn reads every public page while a bot plays a match.

@@ -23,7 +23,7 @@ func TestTrialsOnThePages(t *testing.T) {
 	b.visit(s.base())
 	b.signIn(s, "ada@example.org")
 	good, slow, broken := newTestBot(t, "good"), newTestBot(t, "slow"), newTestBot(t, "broken")
-	slow.conduct, broken.conduct = slowly, brokenly
+	slow.conduct, broken.conduct = oneBehind(), brokenly
 	seen := make(chan struct{})
 	release := sync.OnceFunc(func() { close(seen) })
 	t.Cleanup(release)

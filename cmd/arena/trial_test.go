@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -32,9 +33,13 @@ type trialArena struct {
 	ada  *demo.Owner
 }
 
-// With trialFlags, bots have plenty of time in the mode standard, but only 1 s for a
-// decision in the mode parley. The slow bots play parley.
-var trialFlags = []string{"--tick", "250ms", "--decision-standard", "30s", "--decision-parley", "1s"}
+// slowDecision is the time for a decision in the mode parley, which the slow bots play.
+// The second late answer of a slow bot has at least this long to arrive before the trial
+// ends, even if the machine is busy.
+const slowDecision = 3 * time.Second
+
+// With trialFlags, bots have plenty of time in the mode standard.
+var trialFlags = []string{"--tick", "250ms", "--decision-standard", "30s", "--decision-parley", slowDecision.String()}
 
 func newTrialArena(t *testing.T) *trialArena {
 	t.Helper()
@@ -96,12 +101,6 @@ func (s *trialArena) try(bot string) (status int, out string) {
 	return p.cmd.ProcessState.ExitCode(), p.out.String() + p.err.String()
 }
 
-// The function slowly() answers each decision 200 ms after its deadline.
-func slowly(ctx context.Context, conn *websocket.Conn, d decision) error {
-	pause(time.Duration(d.DeadlineMs)*time.Millisecond + 200*time.Millisecond)
-	return conn.Write(ctx, websocket.MessageText, d.answer)
-}
-
 // The function brokenly() answers each decision with invalid JSON.
 func brokenly(ctx context.Context, conn *websocket.Conn, _ decision) error {
 	return conn.Write(ctx, websocket.MessageText, []byte(`{"id":}`))
@@ -113,7 +112,7 @@ func TestTrials(t *testing.T) {
 	t.Parallel()
 	s := newTrialArena(t)
 	good, slow, broken := newTestBot(t, "good"), newTestBot(t, "slow"), newTestBot(t, "broken")
-	slow.conduct, broken.conduct = slowly, brokenly
+	slow.conduct, broken.conduct = oneBehind(), brokenly
 	modes := map[*testBot]string{good: ladder.Standard, slow: ladder.Parley, broken: ladder.Standard}
 	ids, trials := map[*testBot]string{}, []string{}
 	for p, mode := range modes {
@@ -143,16 +142,25 @@ func TestTrials(t *testing.T) {
 	s.must(s.ada.Call(t.Context(), http.MethodGet, "/bots/"+ids[good]+"/trials/"+played.ID+"/frames?seat=all", nil, &frames))
 	require.Len(t, frames.Frames, played.Events)
 
-	late := result(slow)
-	require.Len(t, late.Strikes, 3)
+	// explained waits until the first n strikes have a reason with the given code. The
+	// arena stores a reason a moment after its strike, so the trial may end earlier.
+	explained := func(p *testBot, n int, code string) (now rest.Trial) {
+		eventually(t, "the reasons of the strikes are shown", func() bool {
+			now = result(p)
+			require.Len(t, now.Strikes, 3)
+			return !slices.ContainsFunc(now.Strikes[:n], func(d rest.TrialDecision) bool { return d.Message == nil || *d.Code != code })
+		})
+		return now
+	}
+
+	late := explained(slow, 2, match.CodeLate)
 	for _, d := range late.Strikes[:2] {
 		require.Regexp(t, `^came [\d,]+ ms late$`, *d.Message)
 	}
 	require.True(t, late.Resigned)
-	require.GreaterOrEqual(t, late.Latency.MaxMs, int64(1000))
+	require.GreaterOrEqual(t, late.Latency.MaxMs, slowDecision.Milliseconds())
 
-	struck := result(broken)
-	require.Len(t, struck.Strikes, 3)
+	struck := explained(broken, 3, match.CodeSyntax)
 	for _, d := range struck.Strikes {
 		require.Equal(t, match.CodeSyntax, *d.Code)
 		require.Contains(t, *d.Message, "invalid character '}'")

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
+	"nhooyr.io/websocket"
 
 	"hexarena/adapters/rest"
 	"hexarena/domain/ladder"
@@ -24,12 +25,13 @@ import (
 )
 
 // playAtHome plays matches with a bot that never answers, and returns their records. Its
-// three strikes are in each record.
+// three strikes are in each record. The bot ends the connection, so a strike takes no time,
+// and the other bots can have plenty of time for their decisions.
 func playAtHome(t *testing.T, out string, n int) (all []rest.LocalMatch) {
 	t.Helper()
-	silent := httptest.NewServer(http.NotFoundHandler())
-	defer silent.Close()
-	p := launch(t, "play", "house:greedy", "house:random", silent.URL, "house:greedy", "-n", fmt.Sprint(n), "--seed", "x", "--decision", "50ms", "--out", out)
+	silent := newTestBot(t, "silent")
+	silent.conduct = func(_ context.Context, conn *websocket.Conn, _ decision) error { return conn.CloseNow() }
+	p := launch(t, "play", "house:greedy", "house:random", silent.url, "house:greedy", "-n", fmt.Sprint(n), "--seed", "x", "--decision", "1m", "--out", out)
 	p.awaitExit()
 	require.Zero(t, p.cmd.ProcessState.ExitCode(), p.err.String())
 	files, err := filepath.Glob(filepath.Join(out, "matches", "*.json"))
