@@ -25,7 +25,7 @@ func checkBot(t *testing.T, spec string) *conformance.Report {
 	t.Helper()
 	c := checkBotCmd{Bot: spec}
 	require.NoError(t, c.Validate())
-	report, err := c.check(t.Context(), progress.New(t.Output(), "checks"), conformance.Options{Decision: 20 * time.Second, Limit: time.Hour})
+	report, err := c.check(t.Context(), progress.New(t.Output(), "checks"), conformance.Options{Decision: time.Minute, Limit: time.Hour})
 	require.NoError(t, err)
 	return report
 }

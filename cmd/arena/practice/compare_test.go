@@ -119,7 +119,7 @@ func (b *interrupter) next(t testing.TB, at int) context.Context {
 // An interrupted comparison continues. It plays no match twice.
 func TestInterruptedCompareContinues(t *testing.T) {
 	dir, bot := t.TempDir(), newInterrupter(t)
-	args := []string{bot.url, "house:random", "--out", dir, "--parallel", "1"}
+	args := []string{bot.url, "house:random", "--out", dir, "--parallel", "1", "--decision", "1m"}
 	out, err := compare(bot.next(t, 5), args...)
 	require.EqualError(t, err, "stopped after 1 blocks; run the same command again to continue")
 	require.Contains(t, out, "no verdict: a comparison needs at least 30 blocks\n\n1 blocks of 3 + 3 standard matches")
@@ -136,7 +136,7 @@ func TestInterruptedCompareContinues(t *testing.T) {
 func TestCompareSharesPrograms(t *testing.T) {
 	dir := t.TempDir()
 	bot := newInterrupter(t)
-	_, err := callCommand(bot.next(t, 4), "compare", botCommand(t, ""), botCommand(t, ""), "--against", botCommand(t, ""), "--against", bot.url, "--out", dir, "--parallel", "1")
+	_, err := callCommand(bot.next(t, 4), "compare", botCommand(t, ""), botCommand(t, ""), "--against", botCommand(t, ""), "--against", bot.url, "--out", dir, "--parallel", "1", "--decision", "1m")
 	require.EqualError(t, err, "stopped after 0 blocks; run the same command again to continue")
 	for version, want := range map[string][]string{"old": {"bot-1-worker-1.log", "bot-2-worker-1.log"}, "new": {"bot-1-worker-1.log"}} {
 		files, err := os.ReadDir(filepath.Join(dir, version, outputFolder))

@@ -30,10 +30,11 @@ import (
 )
 
 // asBot is an environment variable that makes the test binary run as a bot: as the house
-// bot that it names. Its argument is the port.
+// bot that it names. Its argument is the port, or the path of a Unix socket.
 const asBot = "HEXARENA_TEST_AS_BOT"
 
-// childAt is an environment variable for a bot: it first starts a bot on this port.
+// childAt is an environment variable for a bot: it first starts a bot that listens on the
+// Unix socket with this path.
 const childAt = "HEXARENA_TEST_CHILD_AT"
 
 // dieAt is an environment variable for a bot: it ends at the upgrade with this number.
@@ -51,19 +52,27 @@ func beBot(name string) {
 	if err != nil {
 		panic(err)
 	}
-	if port := os.Getenv(childAt); port != "" {
-		startChild(port)
+	if socket := os.Getenv(childAt); socket != "" {
+		startChild(socket)
+	}
+	network, address := "tcp", "127.0.0.1:"+os.Args[1]
+	if filepath.IsAbs(os.Args[1]) {
+		network, address = "unix", os.Args[1]
+	}
+	l, err := net.Listen(network, address)
+	if err != nil {
+		panic(err)
 	}
 	leak, _ := strconv.Atoi(os.Getenv(leakEach))
 	var upgrades atomic.Int64
-	server := http.Server{Addr: "127.0.0.1:" + os.Args[1], ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if fmt.Sprint(upgrades.Add(1)) == os.Getenv(dieAt) {
 			os.Exit(3)
 		}
 		leaked.add(make([]byte, leak))
 		h.ServeHTTP(w, r)
 	})}
-	panic(server.ListenAndServe())
+	panic(server.Serve(l))
 }
 
 // leaked is memory that a bot never frees.
@@ -85,20 +94,20 @@ func (l *heap) add(b []byte) {
 }
 
 // startChild starts a bot, and returns once it listens.
-func startChild(port string) {
-	child := exec.Command(os.Args[0], port)
+func startChild(socket string) {
+	child := exec.Command(os.Args[0], socket)
 	child.Env = append(os.Environ(), childAt+"=")
 	if err := child.Start(); err != nil {
 		panic(err)
 	}
-	for !listens(port) {
+	for !listens(socket) {
 		runtime.Gosched()
 	}
 	fmt.Println("the child listens")
 }
 
-func listens(port string) bool {
-	conn, err := net.Dial("tcp", "127.0.0.1:"+port)
+func listens(socket string) bool {
+	conn, err := net.Dial("unix", socket)
 	if err == nil {
 		_ = conn.Close()
 	}
@@ -207,7 +216,7 @@ func TestPlayRejectsWrongArguments(t *testing.T) {
 func TestFailOnStrikes(t *testing.T) {
 	silent := httptest.NewServer(http.NotFoundHandler())
 	defer silent.Close()
-	args := []string{"house:greedy", "house:random", silent.URL, "-n", "3", "--decision", "100ms"}
+	args := []string{"house:greedy", "house:random", silent.URL, "-n", "3", "--parallel", "3", "--decision", "500ms"}
 	out, err := call(t.Context(), args...)
 	require.NoError(t, err)
 	require.Regexp(t, `(?m)^127\.0\.0\.1:\d+: strikes: 9 dropped; resigned in 3 matches$`, out)
@@ -275,14 +284,11 @@ func TestFreePorts(t *testing.T) {
 	require.Error(t, unused(l.Addr().(*net.TCPAddr).Port))
 }
 
-// At the end, the children of a program end too.
+// At the end, the children of a program end too. The child listens on a Unix socket, so no
+// other process can listen in its place.
 func TestProgramsEndWithTheirChildren(t *testing.T) {
-	port, err := freePort()
-	require.NoError(t, err)
-	defer givenPorts.Delete(port)
-	child := strconv.Itoa(port)
-	dir := t.TempDir()
-	_, err = call(t.Context(), botCommand(t, childAt+"="+child), "house:random", "house:random", "-n", "3", "--parallel", "1", "--out", dir)
+	child, dir := filepath.Join(t.TempDir(), "child"), t.TempDir()
+	_, err := call(t.Context(), botCommand(t, childAt+"='"+child+"'"), "house:random", "house:random", "-n", "3", "--parallel", "1", "--out", dir)
 	require.NoError(t, err)
 	output, err := os.ReadFile(filepath.Join(dir, outputFolder, "bot-1-worker-1.log"))
 	require.NoError(t, err)
@@ -382,7 +388,7 @@ func TestTheSampleBotBeatsGreedy(t *testing.T) {
 	}
 	kit, err := filepath.Abs("../../../docs/kits/python")
 	require.NoError(t, err)
-	r := callJSON(t, "cmd:cd "+kit+" && python3 -B sample_bot.py {port}", "house:greedy", "house:greedy", "house:greedy", "-n", "80", "--seed", "kits")
+	r := callJSON(t, "cmd:cd "+kit+" && python3 -B sample_bot.py {port}", "house:greedy", "house:greedy", "house:greedy", "-n", "80", "--seed", "kits", "--decision", "1m")
 	require.Greater(t, r.Bots[0].WinLow, 0.25)
 	require.Empty(t, r.Bots[0].Strikes)
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"nhooyr.io/websocket"
@@ -75,7 +76,7 @@ func TestRegressOfTheSameBot(t *testing.T) {
 	}
 
 	dir := playRecords(t, "house:greedy", "house:random", "house:random", "-n", "3")
-	r := regress(t, "house:random", dir, "--name", "random", "--parallel", "2")
+	r := regress(t, "house:random", dir, "--name", "random", "--parallel", "2", "--wait", "1m")
 	require.Equal(t, 3, r.Records)
 	require.Equal(t, counts{Requests: r.Requests, Same: r.Requests}, r.counts)
 	require.Empty(t, r.Differences)
@@ -92,7 +93,8 @@ func TestRegressOfTheSameBot(t *testing.T) {
 	delete(fields, "decisionLogs")
 	public, err := json.Marshal(fields)
 	require.NoError(t, err)
-	require.Equal(t, regress(t, "house:random", oneRecord(t, dir), "--name", "random").counts, regress(t, "house:random", writeRecord(t, public), "--name", "random").counts)
+	withLogs := regress(t, "house:random", oneRecord(t, dir), "--name", "random", "--wait", "1m")
+	require.Equal(t, withLogs.counts, regress(t, "house:random", writeRecord(t, public), "--name", "random", "--wait", "1m").counts)
 }
 
 // The requests that follow from the replay are exactly the logged ones.
@@ -153,7 +155,7 @@ func TestRegressComparesMoves(t *testing.T) {
 		}
 		return []string{early, now}
 	})
-	r := regress(t, bot, writeRecord(t, text), "--seat", "0")
+	r := regress(t, bot, writeRecord(t, text), "--seat", "0", "--wait", "1m")
 	require.Equal(t, counts{Requests: len(requests), Same: len(requests), Talk: talk}, r.counts)
 }
 
@@ -235,17 +237,23 @@ func TestRegressFindsDifferences(t *testing.T) {
 		return []string{string(answers[id].frame)}
 	})
 	args := []string{bot, file, "--seat", "1", "--viewer", "http://127.0.0.1:5000/"}
-	r := regress(t, append(args, "--wait", "3s")...)
+	// On a busy machine, other answers may be late too. Then double the time.
+	wait := time.Second
+	r := regress(t, append(args, "--wait", wait.String())...)
+	for r.Late > 1 && wait < time.Minute {
+		wait *= 2
+		r = regress(t, append(args, "--wait", wait.String())...)
+	}
 	require.Equal(t, counts{Requests: len(requests), Same: len(requests) - 4, Different: 1, Illegal: 2, Late: 1}, r.counts)
 	require.Len(t, r.Differences, 4)
 	require.Contains(t, r.Differences[0].Reason, "road")
 	require.Contains(t, r.Differences[1].Reason, "malformed")
-	require.Equal(t, "no answer within 3s", r.Differences[2].Reason)
+	require.Equal(t, fmt.Sprintf("no answer within %s", wait), r.Differences[2].Reason)
 	require.JSONEq(t, `{"type":"end_turn"}`, string(r.Differences[3].Now))
 	require.Equal(t, fmt.Sprintf("http://127.0.0.1:5000/watch/%s#%d", p.started.MatchID, last.Seq), r.Differences[3].Link)
 
 	answersAll.Store(true)
-	args = append(args, "--max-different")
+	args = append(args, "--wait", "1m", "--max-different")
 	_, err = callCommand(t.Context(), append([]string{"regress"}, append(args, "3")...)...)
 	require.NoError(t, err)
 	_, err = callCommand(t.Context(), append([]string{"regress"}, append(args, "100%")...)...)
