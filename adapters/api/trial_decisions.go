@@ -29,13 +29,22 @@ func (t *trial) decisions() []rest.TrialDecision {
 
 // The method settled() returns the decisions that a stream may send. The details of a
 // timeout arrive a moment after the timeout. So while the game is in progress, the
-// method leaves out the last decision if it is a timeout without details.
+// method leaves out the last decisions as long as they are timeouts without details.
 func (t *trial) settled() []rest.TrialDecision {
 	list := t.decisions()
-	if n := len(list); n > 0 && !t.history.Ended() && list[n-1].Outcome == frames.Timeout && list[n-1].Message == nil {
-		return list[:n-1]
+	if t.history.Ended() {
+		return list
 	}
-	return list
+	return withoutUnexplained(list)
+}
+
+// withoutUnexplained removes timeouts without details from the end of a list.
+func withoutUnexplained(list []rest.TrialDecision) []rest.TrialDecision {
+	n := len(list)
+	for n > 0 && list[n-1].Outcome == frames.Timeout && list[n-1].Message == nil {
+		n--
+	}
+	return list[:n]
 }
 
 // addDecisions adds the number of the bot's decisions of each kind, its strikes and its
