@@ -9,10 +9,8 @@ import (
 	"hexarena/domain/match"
 )
 
-const (
-	redialPause = 250 * time.Millisecond // pause between two dials for one decision
-	drainTime   = time.Second            // time limit for reading the data that a socket has already received
-)
+// redialPause is the pause between two dials for one decision.
+const redialPause = 250 * time.Millisecond
 
 // errWall reports that the match's wall clock ran out while decisions were open.
 var errWall = errors.New("the wall clock has run out")
@@ -112,8 +110,6 @@ func (p *run) drain(ctx context.Context, s *seat, o *openDecision) {
 	if c == nil || s.closed(o) || ctx.Err() != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, drainTime)
-	defer cancel()
 	c.line.Drain(ctx)
 }
 
@@ -126,13 +122,12 @@ func (p *run) connect(ctx context.Context, s *seat, o *openDecision) *connection
 		if c := s.current(); c != nil {
 			return c
 		}
-		left := o.until - p.clock.now()
-		if left <= 0 {
+		if p.clock.now() >= o.until {
 			s.failDropped(o)
 			return nil
 		}
 		o.dialed = true
-		dialing, cancel := context.WithTimeout(ctx, left)
+		dialing, cancel := p.clock.withDeadline(ctx, o.until)
 		_, err := s.dial(dialing)
 		o.noteDial(err, dialing.Err() != nil)
 		cancel()

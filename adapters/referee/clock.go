@@ -92,12 +92,13 @@ func (c *clock) wait(ctx context.Context, until time.Duration, done <-chan struc
 }
 
 // withDeadline returns a context that ends when the clock reaches the given time. Unlike
-// the deadline of context.WithTimeout, this one does not pass while the process is paused.
+// the deadline of context.WithTimeout, this one does not pass while the process is paused
+// or the gate is closed.
 func (c *clock) withDeadline(ctx context.Context, until time.Duration) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithCancel(ctx)
 	timer := time.AfterFunc(until-c.now(), func() {
 		defer end()
-		c.wait(ctx, until, nil) // for the rest, if the process was paused
+		c.wait(ctx, until, nil) // waits for the rest if the clock stood still
 	})
 	return ctx, func() { timer.Stop(); end() }
 }

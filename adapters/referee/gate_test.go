@@ -25,10 +25,15 @@ func (g *fakeGate) state() <-chan struct{} {
 	return g.opened
 }
 
-func (g *fakeGate) close() {
+// The method close() closes the gate. It returns false if the gate was already closed.
+func (g *fakeGate) close() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.opened != nil {
+		return false
+	}
 	g.opened = make(chan struct{})
+	return true
 }
 
 func (g *fakeGate) open() {
@@ -42,8 +47,7 @@ func (g *fakeGate) open() {
 // been sent.
 func (g *fakeGate) closeFor(d time.Duration) {
 	time.AfterFunc(think/3, func() {
-		if g.state() == nil {
-			g.close()
+		if g.close() {
 			time.AfterFunc(d, g.open)
 		}
 	})
@@ -126,14 +130,61 @@ func TestClosedGateDelaysTheRedial(t *testing.T) {
 	})
 }
 
+// The gate closes while the referee sends a request, and again while it dials. The time
+// limits of both stand still, so both succeed.
+func TestClosedGateStopsTheTimeLimitsOfLines(t *testing.T) {
+	withFixture(t, 3, func(f *fixture) {
+		bot := f.bots[0]
+		g := gated(f, func(_ *fakeGate, c call) bool {
+			if c.line.bot == bot && c.nth == 1 {
+				c.answer(think, f.legal.answer(c.ID))
+				c.line.sends(think+time.Millisecond, "", match.CauseDropped) // so that the referee dials again
+				return true
+			}
+			return false
+		})
+		closed := 0
+		longWait := func(ctx context.Context) error {
+			closed++
+			require.True(t, g.close())
+			time.AfterFunc(time.Hour, g.open)
+			select {
+			case <-time.After(time.Hour + time.Second):
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		bot.refuse = func(ctx context.Context, nth int) error {
+			if nth == 1 {
+				return nil
+			}
+			return longWait(ctx)
+		}
+		sent := 0
+		bot.greet = func(l *fakeLine) {
+			l.sending = func(ctx context.Context) error {
+				if sent++; sent > 1 {
+					return nil
+				}
+				return longWait(ctx)
+			}
+		}
+		f.run()
+		require.Equal(t, 2, closed)
+		require.Equal(t, 2, bot.dials)
+		require.Equal(t, []int{0, 0, 0}, f.strikes())
+	})
+}
+
 // While the gate is closed, the match goes to another referee. The first one sends
 // nothing anymore.
 func TestStoppedMatchSendsNothingAfterTheGateOpens(t *testing.T) {
 	withFixture(t, 3, func(f *fixture) {
 		var asked atomic.Int32
 		g := gated(f, func(g *fakeGate, c call) bool {
-			if asked.Add(1) == 10 { // during the setup, when bots are asked one after another
-				time.AfterFunc(think/3, g.close)
+			if asked.Add(1) == 10 { // when bots are asked one after another
+				time.AfterFunc(think/3, func() { g.close() })
 			}
 			return false
 		})

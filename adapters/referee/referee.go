@@ -34,7 +34,8 @@ type Line interface {
 	// ends. After an error, the line is unusable.
 	Send(ctx context.Context, frame []byte) error
 	// Drain waits until the callback receive() has been called with all data that the
-	// socket had received before Drain was called, or until ctx ends.
+	// socket had received before Drain was called. It returns after about a second at
+	// most, and soon after ctx ends.
 	Drain(ctx context.Context)
 	// Fault returns why the line ended, or nil if the reason is unknown. Call it after
 	// receive() was called with match.CauseDropped, or after Send failed.

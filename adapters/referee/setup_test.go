@@ -430,7 +430,7 @@ func (c call) answer(after time.Duration, frame string) { c.line.sends(after, fr
 type fakeLine struct {
 	bot     *fakeBot
 	receive func([]byte, string)
-	sending func(ctx context.Context) error // replaces Send
+	sending func(ctx context.Context) error // if not nil, Send calls it first; if it fails, Send returns its error
 	closing func()                          // if not nil, Close calls it first
 	fault   *match.Fault
 
@@ -443,7 +443,9 @@ type fakeLine struct {
 
 func (l *fakeLine) Send(ctx context.Context, frame []byte) error {
 	if l.sending != nil {
-		return l.sending(ctx)
+		if err := l.sending(ctx); err != nil {
+			return err
+		}
 	}
 	if gate := l.bot.fixture.gate; gate != nil {
 		require.Nil(l.bot.fixture.t, gate(), "asked while the gate is closed")
