@@ -19,8 +19,8 @@ import (
 const (
 	sendGrace  = 250 * time.Millisecond // how long a write may take to finish after its context has ended
 	goodbye    = 500 * time.Millisecond // time limit of the closing handshake
-	drainTime  = time.Second            // time limit of a drain
-	drainGrace = 100 * time.Millisecond // how long a drain may take to finish after its context has ended
+	drainTime  = time.Second            // time limit of a drain, without the grace
+	drainGrace = 100 * time.Millisecond // how much longer a drain may take after its limit, or after its context has ended
 )
 
 // Receive is the callback for the frames of a line. For a text frame, cause is "". For
@@ -145,7 +145,12 @@ func (l *Line) cutUnless(done <-chan struct{}, within time.Duration) {
 	defer t.Stop()
 	select {
 	case <-done:
+		return
 	case <-t.C:
+	}
+	select {
+	case <-done: // after a pause of this process, both channels may be ready
+	default:
 		l.fault.CompareAndSwap(nil, &notReading)
 		l.conn.cut()
 	}
@@ -154,12 +159,12 @@ func (l *Line) cutUnless(done <-chan struct{}, within time.Duration) {
 // Drain waits until receive has been called with every frame that had reached the
 // socket when Drain was called. Without Drain, the arena could miss an answer that
 // arrived just before the deadline. On an idle line, Drain returns immediately. Even if
-// the peer never stops sending, Drain returns after at most 1 s, and at most 100 ms
-// after ctx ends.
+// the peer never stops sending, Drain returns within 1.1 s, and within 100 ms after ctx ends.
 func (l *Line) Drain(ctx context.Context) {
-	t := time.NewTimer(l.drain)
-	defer t.Stop()
+	ctx, cancel := context.WithTimeout(ctx, l.drain)
+	defer cancel()
 	ended := ctx.Done()
+	var late <-chan time.Time
 	for {
 		drained, next := l.conn.drained()
 		if drained {
@@ -169,10 +174,9 @@ func (l *Line) Drain(ctx context.Context) {
 		case <-next:
 		case <-l.gone:
 			return
-		case <-ended:
-			ended = nil
-			t.Reset(drainGrace)
-		case <-t.C:
+		case <-ended: // if this process was paused, the reader may not have run yet
+			ended, late = nil, time.After(drainGrace)
+		case <-late:
 			return
 		}
 	}

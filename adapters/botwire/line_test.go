@@ -67,6 +67,18 @@ func TestSendToAPeerThatDoesNotRead(t *testing.T) {
 	}
 }
 
+// After a pause of this process, the time limit of a write may have passed, although the
+// write has succeeded. The line is not cut.
+func TestFinishedWriteIsNotCut(t *testing.T) {
+	line := newPeer(t, (*peerConn).untilEnd).dial(t, quiet)
+	written := make(chan struct{})
+	close(written)
+	for range 100 {
+		line.cutUnless(written, 0)
+	}
+	require.Nil(t, line.Fault())
+}
+
 // No matter what the peer does, Close returns. By then, the line's reading goroutine
 // has ended, and receive is not called again.
 func TestCloseNeverHangs(t *testing.T) {
