@@ -11,13 +11,22 @@ import (
 	"hexarena/domain/rating"
 )
 
-// history holds a ladder that receives random events, and the log of these events.
+// history holds a ladder that receives random events, the log of these events, and what
+// the ladder should know about the bots.
 type history struct {
 	ladder Ladder
 	log    []stored
 	now    time.Time
-	ended  map[string]bool // match ids
-	missed map[string]int  // how many rated matches in a row each bot has missed
+	ended  map[string]bool      // match ids
+	missed map[string]int       // how many rated matches in a row each bot has missed
+	rest   map[string]time.Time // when each bot's latest rest began
+}
+
+func newHistory() *history {
+	return &history{
+		ladder: New(Standard), now: noon,
+		ended: map[string]bool{}, missed: map[string]int{}, rest: map[string]time.Time{},
+	}
 }
 
 type stored struct {
@@ -85,8 +94,22 @@ func (h *history) rested(bot string) bool {
 	if h.missed[bot] >= 10 {
 		rest = 3 * time.Hour
 	}
-	ended := h.ladder.Bot(bot).Ended
-	return ended.IsZero() || h.now.Sub(ended) >= rest
+	began, ok := h.rest[bot]
+	return !ok || h.now.Sub(began) >= rest
+}
+
+// missNine makes four bots miss nine matches in a row. This hardly ever happens in a random
+// history.
+func (h *history) missNine(t *rapid.T) {
+	for range 9 {
+		events, err := h.ladder.Seat(registered(numbered(4)...), tick(h.now))
+		require.NoError(t, err)
+		h.append(t, events)
+		open := h.ladder.Unfinished()
+		require.Len(t, open, 1)
+		h.finish(t, open[0], rapid.Just(true))
+		h.now = h.now.Add(restOfTests)
+	}
 }
 
 // endOne finishes or voids an unfinished match.
@@ -96,16 +119,31 @@ func (h *history) endOne(t *rapid.T) {
 		t.Skip("nothing is open")
 	}
 	s := rapid.SampledFrom(open).Draw(t, "match")
-	h.append(t, h.end(t, s))
-	h.ended[s.MatchID] = true
+	why := rapid.SampledFrom([]string{"", "", "", "", "", "", "", "", WhyWallClock, WhyOperator, WhyBeacon}).Draw(t, "why void")
+	if why == "" {
+		h.finish(t, s, rapid.Bool())
+		return
+	}
+	events, err := h.ladder.Void(s.MatchID, why)
+	require.NoError(t, err)
+	h.end(t, s, events, why != WhyBeacon)
 }
 
-func (h *history) end(t *rapid.T, s Seating) []Event {
-	if rapid.IntRange(0, 4).Draw(t, "fate") == 0 {
-		events, err := h.ladder.Void(s.MatchID, WhyWallClock)
-		require.NoError(t, err)
-		return events
+// end stores the events that end a match. The bots rest afterward only if rests is true.
+func (h *history) end(t *rapid.T, s Seating, events []Event, rests bool) {
+	require.Len(t, events, 1)
+	h.append(t, events)
+	h.ended[s.MatchID] = true
+	for _, bot := range s.Bots {
+		if rests {
+			h.rest[bot.BotID] = h.now
+		}
 	}
+}
+
+// finish finishes a match. The generator missed says for each bot whether it missed the
+// match.
+func (h *history) finish(t *rapid.T, s Seating, missed *rapid.Generator[bool]) {
 	points := rapid.SliceOfN(rapid.IntRange(2, 10), len(s.Bots), len(s.Bots)).Draw(t, "points")
 	var outcome []Result
 	for i, bot := range s.Bots {
@@ -115,17 +153,16 @@ func (h *history) end(t *rapid.T, s Seating) []Event {
 				place++
 			}
 		}
-		missed := rapid.Bool().Draw(t, "missed")
-		outcome = append(outcome, Result{bot.BotID, place, missed})
+		r := Result{bot.BotID, place, missed.Draw(t, "missed")}
+		outcome = append(outcome, r)
 		h.missed[bot.BotID]++
-		if !missed {
+		if !r.Missed {
 			h.missed[bot.BotID] = 0
 		}
 	}
 	events, err := h.ladder.Finish(s.MatchID, rapid.Permutation(outcome).Draw(t, "order"))
 	require.NoError(t, err)
-	require.Len(t, events, 1)
-	return events
+	h.end(t, s, events, true)
 }
 
 func (h *history) check(t *rapid.T) {
@@ -176,14 +213,24 @@ func (h *history) recompute(t *rapid.T) map[string]rating.Rating {
 	return ratings
 }
 
+// The variable waits lists how long a wait can take. After some waits, a rest has just ended
+// or needs one more second.
+var waits = []time.Duration{
+	time.Second, time.Minute, restOfTests - time.Second, restOfTests,
+	3*time.Hour - restOfTests, 3*time.Hour - time.Second, 3 * time.Hour,
+}
+
 func TestAnyLadderKeepsTheInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := &history{ladder: New(Standard), now: noon, ended: map[string]bool{}, missed: map[string]int{}}
+		h := newHistory()
+		if rapid.Bool().Draw(t, "nine misses") {
+			h.missNine(t)
+		}
 		t.Repeat(map[string]func(*rapid.T){
 			"seat": h.seatSome,
 			"end":  h.endOne,
 			"wait": func(t *rapid.T) {
-				h.now = h.now.Add(time.Duration(rapid.IntRange(1, 400).Draw(t, "seconds")) * time.Second)
+				h.now = h.now.Add(rapid.SampledFrom(waits).Draw(t, "time"))
 			},
 			"": h.check,
 		})
