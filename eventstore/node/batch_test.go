@@ -205,10 +205,10 @@ func TestBatchAppendInParts(t *testing.T) {
 
 // If the last part of an append does not arrive before the append's deadline, the append
 // gets an error, and its later parts are ignored. The deadline is never longer than
-// Options.CommitTimeout.
+// Options.CommitTimeout, by default 2 s.
 func TestBatchAppendIncompleteAtItsDeadline(t *testing.T) {
 	for _, test := range []struct{ deadline, commitTimeout time.Duration }{
-		{-time.Second, patience}, {time.Millisecond, patience}, {time.Hour, DefaultCommitTimeout},
+		{-time.Second, patience}, {time.Millisecond, patience}, {time.Hour, byDefault},
 	} {
 		f := serve(t, Options{CommitTimeout: test.commitTimeout})
 		s := f.batches()
@@ -224,7 +224,7 @@ func TestBatchAppendIncompleteAtItsDeadline(t *testing.T) {
 		// The call continues, and the late part gets no response. On a slow machine, the
 		// next append may take longer than the default.
 		next := s.one(batchOptions("other", writer.Any), fresh(1)...)
-		for test.commitTimeout == DefaultCommitTimeout && next.GetSuccess() == nil {
+		for test.commitTimeout == byDefault && next.GetSuccess() == nil {
 			refusedWith[*shared.Timeout](t, next, codes.DeadlineExceeded, "Timeout")
 			next = s.one(batchOptions("other", writer.Any), fresh(1)...)
 		}

@@ -75,6 +75,10 @@ type fixture struct {
 	streams api.StreamsClient
 }
 
+// byDefault, as Options.CommitTimeout, makes serve use the node's own default. Otherwise,
+// serve gives appends as much time as a busy machine may need.
+const byDefault = time.Duration(-1)
+
 // serve opens a node, by default in memory, and serves it until the test ends.
 func serve(t *testing.T, options ...Options) *fixture {
 	t.Helper()
@@ -88,8 +92,11 @@ func serve(t *testing.T, options ...Options) *fixture {
 	if o.Dir == "" {
 		o.Dir = "log"
 	}
-	if o.CommitTimeout == 0 {
+	switch o.CommitTimeout {
+	case 0:
 		o.CommitTimeout = patience
+	case byDefault:
+		o.CommitTimeout = 0
 	}
 	o.Logger = slog.New(slog.DiscardHandler)
 	n, err := Open(o)

@@ -46,14 +46,10 @@ type Options struct {
 	Quotas Quotas
 
 	MaxAppendSize int              // the data of one append, in bytes; default: 1 MiB; at most LargestAppendSize
-	CommitTimeout time.Duration    // the longest that an append of BatchAppend may wait for its response; default: DefaultCommitTimeout
+	CommitTimeout time.Duration    // the longest that an append of BatchAppend may wait for its response; default: 2 s, as in EventStoreDB
 	FS            vfs.FS           // default: the machine's file system; tests use a file system that can fail
 	Now           func() time.Time // the clock for creation times; default: time.Now
 }
-
-// DefaultCommitTimeout is the default of Options.CommitTimeout. EventStoreDB has the same
-// default.
-const DefaultCommitTimeout = 2 * time.Second
 
 // Node is an open log and the servers for it. A Node is safe for concurrent use.
 type Node struct {
@@ -80,7 +76,7 @@ func Open(o Options) (*Node, error) {
 		o.MaxAppendSize = wire.MaxAppend
 	}
 	if o.CommitTimeout == 0 {
-		o.CommitTimeout = DefaultCommitTimeout
+		o.CommitTimeout = 2 * time.Second
 	}
 	if o.FS == nil {
 		o.FS = vfs.Default
