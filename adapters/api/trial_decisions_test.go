@@ -9,7 +9,7 @@ import (
 	"hexarena/projections/frames"
 )
 
-// A stream waits for the reasons of the last timeouts, also if several follow each other.
+// A stream waits for the reasons of the last timeouts, even if several follow each other.
 func TestWithoutUnexplained(t *testing.T) {
 	reason := "the answer is malformed"
 	played := rest.TrialDecision{Outcome: frames.Played}

@@ -103,8 +103,8 @@ func outOfRange(d decision) string {
 	return fmt.Sprintf(`{"id":%d,"action":%s}`, d.ID, action)
 }
 
-// lateBot answers each decision at least the time by after its deadline. It does not
-// measure the deadline itself, because the arena's clock stops while the arena is paused.
+// lateBot answers each decision late, by at least the given time. It does not measure the
+// deadline itself, because the arena's clock stops while the arena is paused.
 // Instead, it waits until a bot at the table gets a request of a later batch. The arena
 // sends such a request only after the decision has timed out.
 type lateBot struct {
