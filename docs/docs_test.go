@@ -169,14 +169,26 @@ func TestChangelogIsWellFormed(t *testing.T) {
 	}
 }
 
-// Links point to files and headings that exist.
-func TestLinksLead(t *testing.T) {
+// allPages returns the paths of all pages that people read.
+func allPages(t *testing.T) []string {
 	pages, err := filepath.Glob("*.md")
 	require.NoError(t, err)
 	records, err := filepath.Glob(filepath.Join("adr", "*.md"))
 	require.NoError(t, err)
 	require.NotEmpty(t, records)
-	for _, page := range append(append(pages, records...), filepath.Join("..", "README.md"), filepath.Join("kits", "README.md")) {
+	return append(append(pages, records...), filepath.Join("..", "README.md"), filepath.Join("kits", "README.md"))
+}
+
+// No page contains the lines with which Git marks the conflicts of a merge.
+func TestNoConflictIsLeft(t *testing.T) {
+	for _, page := range allPages(t) {
+		require.Empty(t, firsts(`(?m)^((?:<{7}|={7}|>{7})(?: .*)?)$`, read(t, page)), page)
+	}
+}
+
+// Links point to files and headings that exist.
+func TestLinksLead(t *testing.T) {
+	for _, page := range allPages(t) {
 		for _, link := range firsts(`\]\(([^)]+)\)`, read(t, page)) {
 			if strings.Contains(link, "://") {
 				continue
