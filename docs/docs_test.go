@@ -179,7 +179,7 @@ func allPages(t *testing.T) []string {
 	return append(append(pages, records...), filepath.Join("..", "README.md"), filepath.Join("kits", "README.md"))
 }
 
-// No page contains the lines with which Git marks the conflicts of a merge.
+// No page contains the lines that mark a merge conflict in Git.
 func TestNoConflictIsLeft(t *testing.T) {
 	for _, page := range allPages(t) {
 		require.Empty(t, firsts(`(?m)^((?:<{7}|={7}|>{7})(?: .*)?)$`, read(t, page)), page)
